@@ -228,6 +228,11 @@ def newest_first(summaries: Iterable[S]) -> list[S]:
     return sorted(summaries, key=lambda summary: summary.updated_at or "", reverse=True)
 
 
+def used_first(summaries: Iterable[S]) -> list[S]:
+    """The newest first, then those without a title: nobody has said anything in them."""
+    return sorted(newest_first(summaries), key=lambda summary: not summary.title)
+
+
 def local_time(told: str | None) -> str:
     """A time of an agent's, here and now as the user's clock has it; what is no time stays as it is."""
     try:

@@ -123,6 +123,7 @@ def open_screen(run: RunOptions, theme: str | None) -> int:
     app = ScreenApp(options)
     tune_garbage_collector()
     status = run_loop(app.run_async(), is_fast=False)
+    sys.stdout.write(app.farewell)
     sys.stdout.flush()
     return app.return_code or status or 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import struct
 import sys
 import termios
@@ -31,7 +32,7 @@ def quiet_home(tmp_path, monkeypatch):
 
 
 async def test_the_screen_opens_answers_and_leaves_the_terminal_as_it_was(quiet_home):
-    agent = ScriptedAgent(1)
+    agent = ScriptedAgent(1, agentCapabilities={"loadSession": True})
     agent.on("session/prompt", agent.reply("Hello from the agent"))
     async with program(agent) as command, at_terminal("--", *command.args, cwd=quiet_home) as (terminal, accord):
         fcntl.ioctl(terminal._descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 90, 0, 0))
@@ -45,6 +46,9 @@ async def test_the_screen_opens_answers_and_leaves_the_terminal_as_it_was(quiet_
         os.kill(accord.pid, 28)  # SIGWINCH
         terminal.type("\x11")
         await terminal.sees("\x1b[?1049l")
+        await terminal.sees(
+            f"To continue this session: accord --resume {agent.session_id} -- {shlex.join(command.args)}"
+        )
         assert await accord.wait() == 0
 
 

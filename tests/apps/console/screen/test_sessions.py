@@ -6,8 +6,10 @@ import pytest
 
 from accord import Agent, Client, Turn
 from accord.apps.console.conversation_records import ConversationRecords
+from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.prompt_history import PromptHistory
 from accord.apps.console.screen.drafts import Drafts
+from accord.apps.console.screen.resumption import resume_command
 from accord.session.content import Text
 from accord.session.updates import MessageAppend
 from accord.store import MemoryStore, Store
@@ -406,3 +408,96 @@ async def test_the_window_says_that_something_is_asked_in_whichever_tab(tmp_path
         await first.stop()
         await stage.until(lambda: not first.is_busy)
         assert not stage.titles[-1].startswith("? ")
+
+
+async def test_the_end_tells_how_to_continue_the_sessions_that_the_agent_can_reopen(tmp_path):
+    directory = tmp_path / "a b"
+    directory.mkdir()
+    async with opened(keeper(), directory) as stage:
+        await stage.send("milk")
+        await stage.idle()
+        first = stage.tab.session_id
+        stage.app.action_new_session()
+        await stage.until(lambda: stage.tab is stage.app.tabs[1] and stage.tab.is_open)
+    told = f"To continue this session: accord --resume {first} --cwd '{directory}' -- tester\n"
+    assert stage.app.farewell == told  # and not the unused one
+    async with opened(keeper(), tmp_path) as stage:
+        for text in ("milk", "bread"):
+            await stage.send(text)
+            await stage.idle()
+            if text == "milk":
+                stage.app.action_new_session()
+                await stage.until(lambda: stage.tab is stage.app.tabs[1] and stage.tab.is_open)
+        ids = [tab.session_id for tab in stage.app.tabs]
+    assert stage.app.farewell == (
+        "To continue these sessions:\n"
+        f"  accord --resume {ids[0]} --cwd {tmp_path} -- tester  # About milk\n"
+        f"  accord --resume {ids[1]} --cwd {tmp_path} -- tester  # About bread\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "is_told"),
+    [({}, False), ({"loadSession": True}, True), ({"sessionCapabilities": {"resume": {}}}, True)],
+    ids=["neither", "load", "resume"],
+)
+async def test_how_to_continue_is_told_only_if_the_agent_can_reopen_a_session(tmp_path, capabilities, is_told):
+    agent = ScriptedAgent(1, agentCapabilities=capabilities)
+    agent.on("session/prompt", agent.reply("Hello"))
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Hi")
+        await stage.idle()
+    assert bool(stage.app.farewell) == is_told
+
+
+def test_the_command_that_continues_a_session_is_quoted_and_names_the_agent(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = KnownAgent(name="node", command=["node", "my agent.js", "--token", "abc"], source="command")
+    assert resume_command(given, "it's", str(tmp_path)) == (
+        """accord --resume 'it'"'"'s' -- node 'my agent.js' --token '********'"""
+    )
+    preset = KnownAgent(name="gemini", command=["gemini", "--acp"], source="preset")
+    assert resume_command(preset, "-1", "/other") == "accord gemini --resume=-1 --cwd /other"
+    builtin = KnownAgent(name="accord", command=["accord", "agent"], source="built-in")
+    assert resume_command(builtin, "01", str(tmp_path)) == "accord --resume 01"
+
+
+@pytest.mark.parametrize("action", ["enter", "ctrl+f"], ids=["open", "fork"])
+async def test_opening_a_session_from_an_unused_tab_leaves_no_empty_tab_behind(tmp_path, action):
+    agent = keeper()
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("milk")
+        await stage.idle()
+    async with opened(agent, tmp_path) as stage:
+        unused = stage.tab
+        await stage.press("f3")
+        await stage.shows("Sessions", "About milk")
+        await stage.press(action)
+        await stage.until(lambda: len(stage.app.tabs) == 1 and stage.tab is not unused)
+
+
+async def test_opening_a_session_keeps_a_tab_with_a_draft(tmp_path):
+    agent = keeper()
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("milk")
+        await stage.idle()
+    async with opened(agent, tmp_path) as stage:
+        await stage.type("a draft")
+        await stage.press("f3")
+        await stage.shows("Sessions", "About milk")
+        await stage.press("enter")
+        await stage.shows("You said milk.")
+        assert [tab.draft for tab in stage.app.tabs] == ["a draft", ""]
+
+
+async def test_sessions_without_a_title_are_listed_last(tmp_path):
+    agent = keeper()
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("milk")
+        await stage.idle()
+        stage.app.action_new_session()
+        await stage.until(lambda: stage.tab is stage.app.tabs[1] and stage.tab.is_open)
+        await stage.press("f3")
+        await stage.shows("Sessions", "About milk", stage.tab.session_id)
+        page = stage.text.partition("Sessions")[2]
+        assert page.index("About milk") < page.index(stage.tab.session_id)

@@ -241,7 +241,8 @@ class ScreenAgent:
             return False
         finally:
             is_new_connection = self.process.finish_login()
-        tab.session_id = session.id
+        tab.session_id, can = session.id, self.client.agent.capabilities
+        tab.can_reopen = can.load or can.resume
         tab.recording = self.process.record(session)
         for update in self._early_updates.pop(session.id, ()):
             tab.conversation.apply(update)

@@ -40,6 +40,7 @@ from accord.apps.console.screen.prompt import PromptController
 from accord.apps.console.screen.prompt_history import PromptHistory
 from accord.apps.console.screen.prompt_queue import QueuePanel
 from accord.apps.console.screen.refresh import ScreenRefresh
+from accord.apps.console.screen.resumption import farewell
 from accord.apps.console.screen.session import SessionTab, TabChange
 from accord.apps.console.screen.shutdown import BackgroundTasks, ExitSignals
 from accord.apps.console.screen.slash_completion import CompletionPanel
@@ -72,6 +73,8 @@ class ScreenApp(App[int]):
         self._control_filter = ControlFilter()
         self.options = options
         self.palette: Palette
+        self.farewell = ""
+        """What to print after the screen is closed."""
         self.main = MainScreen()
         self.tasks = BackgroundTasks(lambda text: self.tell(text, "error"))
         self.drafts = Drafts(options.state)
@@ -169,6 +172,7 @@ class ScreenApp(App[int]):
 
     async def on_unmount(self) -> None:
         self.tabs.save_draft()
+        self.farewell = farewell(self.options.agent, self.tabs)
         await self.history.close(self.tabs)
         self.tasks.cancel()
         await self.shell.aclose()

@@ -1,11 +1,17 @@
-"""Reopens a saved session in a tab: loaded with its history, or resumed without."""
+"""Reopens a saved session in a tab: loaded with its history, or resumed without; and the command that does so later."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import TypeAlias
 
+from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.sanitizer import exact_line, one_line
 from accord.apps.console.screen.conversation import Conversation
 from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.session_choice import KnownSessions
@@ -98,3 +104,23 @@ class Resumption:
                 conversation.apply(update)
             for block in conversation.blocks:
                 tab.conversation.add(block)
+
+
+def resume_command(agent: KnownAgent, session_id: str, cwd: str) -> str:
+    """The command that continues a session, as a user types it; without secrets of the agent's command."""
+    words = ["accord"] if agent.source in ("built-in", "command") else ["accord", agent.name]
+    words += [f"--resume={session_id}"] if session_id.startswith("-") else ["--resume", session_id]
+    if os.path.normpath(cwd) != os.path.normpath(os.getcwd()):  # noqa: PTH109  # as the shell shows it
+        words += ["--cwd", cwd]
+    words += ["--", *agent.shown_command] if agent.source == "command" else []
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+
+
+def farewell(agent: KnownAgent, tabs: Iterable[SessionTab]) -> str:
+    """What to print at the end: how to continue each session that the agent can reopen; nothing if there is none."""
+    used = [tab for tab in tabs if tab.session_id is not None and tab.can_reopen and tab.is_used]
+    commands = {resume_command(agent, tab.session_id or "", tab.cwd): one_line(tab.title, 60) for tab in used}
+    exact = [(each, title) for each, title in commands.items() if exact_line(each) == each]
+    if len(exact) < 2:
+        return "".join(f"To continue this session: {each}\n" for each, _ in exact)
+    return "".join(["To continue these sessions:\n", *(f"  {each}  # {title}\n" for each, title in exact)])

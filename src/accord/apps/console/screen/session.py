@@ -65,6 +65,8 @@ class SessionTab:
         """The agent rejected the mode or an option that was chosen: nothing is sent until the user decides."""
         self.is_new = False
         """The session was created for this tab, not resumed."""
+        self.can_reopen = False
+        """The agent can load or resume the session later."""
         self.is_stopping = False
         self.is_cut_off = False
         """The connection was closed during a turn."""
@@ -111,8 +113,12 @@ class SessionTab:
     @property
     def is_unused(self) -> bool:
         """A session that was created here, without any message or draft."""
-        is_silent = self.session is not None and not self.session.transcript.timeline
-        return self.is_new and is_silent and not self.draft.strip()
+        return self.session is not None and not self.is_used and not self.draft.strip()
+
+    @property
+    def is_used(self) -> bool:
+        """A session with a message, or one from before."""
+        return self.session is not None and (not self.is_new or bool(self.session.transcript.timeline))
 
     @property
     def is_busy(self) -> bool:

@@ -13,8 +13,9 @@ from accord.apps.console.screen.agent import ScreenAgent
 from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.options import is_agent_ready
 from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
+from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.screen.tabs import Tabs
-from accord.apps.console.session_choice import KnownSession, local_time, newest_first
+from accord.apps.console.session_choice import KnownSession, local_time, used_first
 
 _MARKS = {"agent": "", "here": "kept here"}
 
@@ -67,7 +68,7 @@ class SavedSessions:
         if not is_agent_ready(self._agent, self._screen):
             return
         can = self._agent.client.agent.capabilities
-        sessions = {each.session_id: each for each in newest_first(await self._agent.sessions.all())}
+        sessions = {each.session_id: each for each in used_first(await self._agent.sessions.all())}
         if not sessions and not can.list:
             self._screen.tell("This agent cannot list its sessions, and accord has saved none.", "warning")
             return
@@ -80,20 +81,30 @@ class SavedSessions:
         elif action == "open":
             await self._open(sessions[session_id])
         elif action == "fork":
+            former = self._tabs.current
             tab = self._tabs.add(sessions[session_id].cwd)
             if await self._agent.fork(tab, session_id):
                 self._tabs.note_directory(tab)
+                await self._close_unused(former)
 
     async def _open(self, session: KnownSession) -> None:
+        former = self._tabs.current
         tab = next((each for each in self._tabs if each.session_id == session.session_id), None)
-        if tab is not None:
-            self._tabs.show(tab)
-            if tab.is_open:
-                return
-        else:
+        if tab is None:
             tab = self._tabs.add(session.cwd)
-        if await self._agent.reopen(tab, session.session_id):
+        else:
+            self._tabs.show(tab)
+        if not tab.is_open:
+            if not await self._agent.reopen(tab, session.session_id):
+                return
             self._tabs.note_directory(tab)
+        if tab is not former:
+            await self._close_unused(former)
+
+    async def _close_unused(self, tab: SessionTab) -> None:
+        """Close the tab that another one was opened from, if nothing was said or typed in it."""
+        if tab.is_unused and tab in self._tabs:
+            await self._tabs.close(tab)
 
     async def _delete(self, session: KnownSession) -> None:
         """Delete a session after confirmation, unless the agent is working in it."""
