@@ -10,7 +10,8 @@ from textual.theme import BUILTIN_THEMES
 
 from accord import Agent, Turn
 from accord.apps.coder.models.offline_requests import Create, parse_request
-from accord.apps.console.screen.blocks.welcome import EXAMPLES
+from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.screen.blocks.welcome import EXAMPLES, NO_MODEL, OTHER_MODELS
 from accord.apps.console.screen.drawing.palette import READABLE, VISIBLE, contrast, make_palette, readable_color
 from accord.apps.console.screen.slash_completion import MOST_LINES
 from accord.apps.console.screen.themes import THEMES, default_theme
@@ -270,3 +271,26 @@ async def test_the_scrollbar_can_be_seen_in_every_theme(tmp_path):
                 if not theme.ansi:  # else it has the colour of the text
                     ground = Color.parse(stage.app.theme_variables["background" if page is None else "surface"])
                     assert contrast(Color.from_rich_color(style.color), ground) >= VISIBLE, name
+
+
+@pytest.mark.parametrize(
+    ("source", "models", "hint"),
+    [
+        ("built-in", ["offline"], NO_MODEL),
+        ("built-in", ["offline", "openai:gpt-5"], OTHER_MODELS),
+        ("built-in", ["openai:gpt-5", "offline"], ""),
+        ("preset", ["offline"], ""),
+    ],
+)
+async def test_the_welcome_tells_how_to_use_a_real_model_in_one_line(source, models, hint, tmp_path):
+    modelled = Agent("modelled", version="1")
+
+    @modelled.option("model", name="Model", choices=models, default=models[0], category="model")
+    async def chosen(session, value) -> None: ...
+
+    known = KnownAgent(name="accord", command=["accord"], source=source)
+    async with opened(modelled, tmp_path, size=(80, 24), known=known) as stage:
+        await stage.shows("Type what you want done", models[0])
+        await stage.settled()
+        assert "A real model" not in stage.text.replace(hint or "\0", "")
+        assert not hint or hint in stage.text

@@ -19,7 +19,7 @@ from accord.apps.console.screen.external_programs import TerminalHandover
 from accord.apps.console.screen.prompt_history import PromptHistory
 from accord.apps.console.screen.questions import Question
 from accord.apps.console.screen.session import SessionTab, TabChange
-from accord.apps.console.screen.status import AgentStatus, current_choices, left_facts, right_facts
+from accord.apps.console.screen.status import AgentStatus, current_choices, left_facts, model_hint, right_facts
 from accord.apps.console.screen.tabs import Tabs
 from accord.apps.console.screen.widgets.tabs_line import TabLabel
 from accord.session.requests import PermissionRequest, ToolCallSubject
@@ -116,7 +116,8 @@ class ScreenRefresh:
         if isinstance(first, Welcome) and tab.session is not None and agent.state == "ready":
             info = agent.client.agent.info
             version = "" if info is None else f"{info.title or info.name} {info.version}"
-            if first.show(agent.display_name, version, current_choices(tab)):
+            hint = model_hint(tab) if agent.process.known.is_builtin else ""
+            if first.show(agent.display_name, version, current_choices(tab), hint):
                 self._main.conversation.changed()
 
     def _show_question(self, tab: SessionTab) -> None:

@@ -11,6 +11,7 @@ from rich.text import Span, Text
 
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.blocks.notices import ErrorBlock
+from accord.apps.console.screen.blocks.welcome import NO_MODEL, OTHER_MODELS
 from accord.apps.console.screen.drawing.palette import Palette
 from accord.apps.console.screen.pages.review_page import changed_paths
 from accord.apps.console.screen.session import SessionTab
@@ -145,6 +146,14 @@ def current_choices(tab: SessionTab) -> list[tuple[str, str]]:
     return [(name, meaning) for name, meaning in (_mode(tab), _choice(tab, "model")) if name]
 
 
+def model_hint(tab: SessionTab) -> str:
+    """How to use a real model, if the built-in agent uses its offline model."""
+    option = _option(tab, "model")
+    if option is None or option.value != "offline":
+        return ""
+    return OTHER_MODELS if len(option.choices) > 1 else NO_MODEL
+
+
 def _mode(tab: SessionTab) -> tuple[str, str]:
     modes = None if tab.session is None else tab.session.modes
     if modes is None:
@@ -153,9 +162,13 @@ def _mode(tab: SessionTab) -> tuple[str, str]:
     return (modes.current, "") if mode is None else (mode.name, mode.description or "")
 
 
-def _choice(tab: SessionTab, category: str) -> tuple[str, str]:
+def _option(tab: SessionTab, category: str) -> Option | None:
     options: list[Option] = [] if tab.session is None else tab.session.options
-    option = next((each for each in options if category in (each.category, each.id)), None)
+    return next((each for each in options if category in (each.category, each.id)), None)
+
+
+def _choice(tab: SessionTab, category: str) -> tuple[str, str]:
+    option = _option(tab, category)
     if option is None or not isinstance(option.value, str):
         return "", ""
     choice = next((each for each in option.choices if each.value == option.value), None)

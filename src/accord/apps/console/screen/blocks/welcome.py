@@ -16,6 +16,10 @@ from accord.apps.console.screen.drawing.palette import Canvas
 EXAMPLES = ('create hello.txt with "Hello from accord"', "explain this project", "search for TODO")
 """Every agent understands them; the built-in agent does so without a language model."""
 
+NO_MODEL = "A real model: set OPENAI_API_KEY and run `accord --model openai:gpt-5`"
+OTHER_MODELS = "A real model: F2 chooses one"
+"""What to do if the built-in agent uses its offline model."""
+
 _KEYS = (
     ("/", "commands"),
     ("@", "files"),
@@ -35,13 +39,14 @@ class Welcome(Block):
         self._cwd = cwd
         self._agent = ""
         self._choices: list[tuple[str, str]] = []
+        self._hint = ""
 
-    def show(self, name: str, agent: str, choices: Sequence[tuple[str, str]]) -> bool:
-        """Show the agent, and the current mode and model with their descriptions; returns whether that changed anything."""
+    def show(self, name: str, agent: str, choices: Sequence[tuple[str, str]], hint: str = "") -> bool:
+        """Show the agent, the current mode and model with their descriptions, and a hint; returns whether it changed."""
         agent = agent.removeprefix(f"{name} ")
-        has_changed = (name, agent, list(choices)) != (self._name, self._agent, self._choices)
+        has_changed = (name, agent, list(choices), hint) != (self._name, self._agent, self._choices, self._hint)
         if has_changed:
-            self._name, self._agent, self._choices = name, agent, list(choices)
+            self._name, self._agent, self._choices, self._hint = name, agent, list(choices), hint
             self.invalidate()
         return has_changed
 
@@ -61,6 +66,7 @@ class Welcome(Block):
             Text.assemble((name.ljust(widest + 2), palette.accent), (meaning, palette.muted))
             for name, meaning in choices
         ]
+        lines += [Text(self._hint, palette.warning)] if self._hint else []
         hint = Text.assemble(
             ("Tab", Style(bold=True)), " inserts an example, ", ("Enter", Style(bold=True)), " sends it:"
         )
