@@ -57,6 +57,24 @@ async def test_ctrl_c_held_down_stops_and_does_not_leave(tmp_path):
         await stage.shows("Press Ctrl-C again to quit.")
 
 
+async def test_ctrl_c_held_down_in_an_empty_prompt_does_not_leave(tmp_path):
+    async with opened(ScriptedAgent(1), tmp_path, version=1, held=60.0) as stage:
+        await stage.press("ctrl+c", "ctrl+c", "ctrl+c")
+        await stage.shows("Press Ctrl-C again to quit.")
+        assert stage.app.is_running
+        keys.HELD = keys.REPEATING = 0.0
+        await stage.press("ctrl+c")
+        assert stage.app.return_value == 0
+
+
+async def test_ctrl_c_that_clears_the_prompt_is_not_the_first_of_two(tmp_path):
+    async with opened(ScriptedAgent(1), tmp_path, version=1) as stage:
+        await stage.press("ctrl+c")
+        await stage.type("more")
+        await stage.press("ctrl+c", "ctrl+c")
+        assert (stage.prompt, stage.app.is_running, stage.app.return_value) == ("", True, None)
+
+
 async def test_questions_that_are_open_are_answered_when_the_turn_is_stopped(tmp_path, version):
     agent, allowed = Agent("asker", version="1"), []
 

@@ -400,6 +400,20 @@ async def test_own_commands_are_not_sent_but_a_command_of_the_agent_comes_first(
         assert heard == [["reviewed"]]
 
 
+async def test_a_question_mark_in_an_empty_prompt_shows_the_keys(tmp_path):
+    agent, _ = echo()
+    async with opened(agent, tmp_path) as stage:
+        await stage.press("question_mark")
+        await stage.shows("Anywhere")
+        await stage.press("end")
+        await stage.shows("Commands", "/quit", "quit accord")
+        await stage.press("question_mark")
+        await stage.until(lambda: stage.app.screen is stage.app.main)
+        assert stage.prompt == ""
+        await stage.type("why?")
+        assert stage.prompt == "why?"
+
+
 async def test_leaving_needs_two_presses_of_ctrl_c_or_one_of_ctrl_q(tmp_path):
     agent, _ = echo()
     async with opened(agent, tmp_path) as stage:

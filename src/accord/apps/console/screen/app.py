@@ -27,7 +27,7 @@ from accord.apps.console.screen.drawing.palette import ControlFilter, Palette, m
 from accord.apps.console.screen.errors import crash_report
 from accord.apps.console.screen.external_programs import Editor, Shell, TerminalHandover
 from accord.apps.console.screen.interrupts import Interrupts
-from accord.apps.console.screen.keys import KeyRouter
+from accord.apps.console.screen.keys import KeyRouter, modified_enter, recognize_alt_enter
 from accord.apps.console.screen.login import LoginController
 from accord.apps.console.screen.main_screen import KEYS, MainScreen
 from accord.apps.console.screen.options import OptionController
@@ -53,7 +53,7 @@ from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.apps.console.screen.widgets.prompt_editor import PromptEditor
 from accord.apps.console.screen.widgets.tabs_line import TabsLine
 from accord.apps.console.screen.wire_log import LogPage
-from accord.apps.console.slash_commands import OwnCommand
+from accord.apps.console.slash_commands import OwnCommand, command_meanings
 
 
 class ScreenApp(App[int]):
@@ -70,6 +70,7 @@ class ScreenApp(App[int]):
     def __init__(self, options: ScreenOptions) -> None:
         # Without this, Textual turns each colour into a grey, and the terminal's own text into black on black.
         super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
+        recognize_alt_enter()
         self._control_filter = ControlFilter()
         self.options = options
         self.palette: Palette
@@ -113,6 +114,7 @@ class ScreenApp(App[int]):
             shell=self.shell,
             pictures=self.pictures,
             run_command=self._run_command,
+            show_keys=self.action_keys,
         )
         self.interrupts = Interrupts(self, self.shell, self.prompt_controller.clear)
         self.key_router = KeyRouter(self.main, self.prompt, top=lambda: self.screen, run_bindings=self._run_bindings)
@@ -293,6 +295,7 @@ class ScreenApp(App[int]):
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             if isinstance(event, events.Key):
+                event = modified_enter(event)
                 key = (event.character if event.is_printable else None) or event.key
                 self.main.questions.held_keys.record(key)
             if await self.key_router.handle(event):
@@ -356,7 +359,7 @@ class ScreenApp(App[int]):
         self.push_screen(LogPage(self.agent.wire_log, self.palette))
 
     def action_keys(self) -> None:
-        self.push_screen(KeysPage(self.palette))
+        self.push_screen(KeysPage(self.palette, command_meanings(self.tab.commands)))
 
     def action_review(self) -> None:
         self.push_screen(ReviewPage(changed_files(self.tab.conversation), self.tab.cwd, self.palette))

@@ -22,7 +22,8 @@ class Interrupts:
         self._shell = shell
         self._clear_prompt = clear_prompt
         self._held_keys = screen.main.questions.held_keys
-        self._last_ctrl_c = 0.0
+        self._quit_asked_at = 0.0
+        """When Ctrl+C was pressed in an idle, empty prompt, as the last thing that Ctrl+C did."""
         self._has_stopped = False
         """Ctrl+C has stopped a turn, and may still be held down: then it does nothing else."""
 
@@ -43,7 +44,9 @@ class Interrupts:
         """Copy the selection; else close the page; else stop; else clear the prompt; else quit, the second time."""
         screen = self._screen
         tab, page, prompt = screen.tab, screen.screen, screen.main.prompt
-        self._has_stopped = self._has_stopped and self._held_keys.is_held("ctrl+c")
+        is_held, before = self._held_keys.is_held("ctrl+c"), self._quit_asked_at
+        self._has_stopped = self._has_stopped and is_held
+        self._quit_asked_at = before if is_held else 0.0
         selection = page.get_selected_text() or (prompt.selected_text if prompt.has_focus else "")
         if selection:
             screen.copy_to_clipboard(selection)
@@ -58,8 +61,10 @@ class Interrupts:
             return
         elif prompt.text:
             self._clear_prompt()
-        elif time.monotonic() - self._last_ctrl_c < _AGAIN_SECONDS:
+        elif is_held:
+            return
+        elif time.monotonic() - before < _AGAIN_SECONDS:
             screen.exit(0)
         else:
-            self._last_ctrl_c = time.monotonic()
+            self._quit_asked_at = time.monotonic()
             screen.tell("Press Ctrl-C again to quit.")

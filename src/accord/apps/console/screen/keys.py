@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from time import monotonic
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from textual import events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual.keys import Keys
 from textual.message_pump import MessagePump
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
@@ -23,6 +25,21 @@ _TIMEOUT = 1.0
 HELD, REPEATING = 0.8, 0.2
 """A key that arrives again within this many seconds is held down: keyboards repeat a key after 0.25 to 0.66 s, and many
 times a second from then on. Slower repetition is separate presses."""
+
+
+_MODIFIED_ENTER = {"shift+\r": "shift+enter", "\r": "alt+enter"}
+"""Enter with Shift and with Alt, in Textual's names for what xterm's modifyOtherKeys sends (`CSI 27;2;13~`)."""
+
+
+def recognize_alt_enter() -> None:
+    """Textual takes Alt+Enter for Enter in terminals that send Esc and Enter. Ctrl+J is the same: a new line."""
+    cast("dict[str, object]", ANSI_SEQUENCES_KEYS)["\x1b\r"] = (Keys.ControlJ,)
+
+
+def modified_enter(event: events.Key) -> events.Key:
+    """The event; or, for Enter with a modifier that xterm has sent, one with the usual name of that key."""
+    name = _MODIFIED_ENTER.get(event.key)
+    return event if name is None else events.Key(name, None)
 
 
 class HeldKeys:

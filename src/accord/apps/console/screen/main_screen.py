@@ -28,7 +28,7 @@ def _key(keys: str, action: str, meaning: str, *, first: bool = True) -> Binding
 
 KEYS = [
     _key("escape", "app.stop", "stop the agent; again, kill it", first=False),
-    _key("ctrl+c", "app.interrupt", "copy the selection; else stop; else clear the prompt; else quit"),
+    _key("ctrl+c", "app.interrupt", "copy the selection; else stop; else clear the prompt; else, pressed twice, quit"),
     _key("shift+tab", "app.next_mode", "next mode"),
     _key("tab", "app.next_focus", "move between prompt, question, queue and conversation"),
     _key("ctrl+p", "app.command_palette", "command palette"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from accord.apps.console.screen.agent import ScreenAgent
 from accord.apps.console.screen.blocks.welcome import EXAMPLES, Welcome
@@ -14,11 +14,10 @@ from accord.apps.console.screen.prompt_history import PromptHistory
 from accord.apps.console.screen.prompt_queue import QueueAction
 from accord.apps.console.screen.slash_completion import completions
 from accord.apps.console.slash_commands import OwnCommand, agent_text, parse_own_command, unknown_command
-from accord.session.entities import SlashCommand
 
 
 class PromptController:
-    """`run_command` runs a slash command of the screen."""
+    """`run_command` runs a slash command of the screen; `show_keys` shows the keys page."""
 
     def __init__(
         self,
@@ -29,6 +28,7 @@ class PromptController:
         shell: Shell,
         pictures: PastedPictures,
         run_command: Callable[[OwnCommand, str], None],
+        show_keys: Callable[[], None],
     ) -> None:
         self._screen = screen
         self._main = screen.main
@@ -38,6 +38,7 @@ class PromptController:
         self._shell = shell
         self._pictures = pictures
         self._run_command = run_command
+        self._show_keys = show_keys
         self._files = MentionFiles(screen.tasks, self.update_completions)
         self._dismissed: tuple[str, tuple[int, int]] | None = None
         """The text before the cursor, and the cursor, for which the completions were closed."""
@@ -53,7 +54,7 @@ class PromptController:
             if self._main.questions.question is not None:
                 self._screen.tell("Tab moves to the question.")
             return
-        if command := parse_own_command(text, self._commands):
+        if command := parse_own_command(text, self._screen.tab.commands):
             self._run_own(*command)
         elif self._is_unknown(text):
             return
@@ -69,15 +70,9 @@ class PromptController:
             self._history.remember(text)
             self._clear()
             self._main.conversation.follow()
-            tab.queue.send(agent_text(text, self._commands))
+            tab.queue.send(agent_text(text, self._screen.tab.commands))
             if self._agent.state == "gone":
                 self._screen.tell("The agent has ended. F5 restarts it; your prompt is queued.", "warning")
-
-    @property
-    def _commands(self) -> Sequence[SlashCommand]:
-        """The commands of the agent."""
-        session = self._screen.tab.session
-        return [] if session is None else session.commands
 
     def _run_own(self, command: OwnCommand, argument: str) -> None:
         if argument and not command.hint:
@@ -90,7 +85,7 @@ class PromptController:
         """Whether it begins with an unknown command. That is said, and the same text counts as known from then on."""
         if text == self._unknown or self._screen.tab.session is None:  # without a session, its commands are not known
             return False
-        message = unknown_command(text, self._commands)
+        message = unknown_command(text, self._screen.tab.commands)
         if message is not None:
             self._unknown = text
             self._screen.tell(message, "warning")
@@ -99,7 +94,7 @@ class PromptController:
     async def send_now(self) -> None:
         """Ctrl+S: send the draft, or else the first queued prompt, before everything else."""
         tab, text = self._screen.tab, self._editor.text
-        if command := parse_own_command(text, self._commands):
+        if command := parse_own_command(text, self._screen.tab.commands):
             self._run_own(*command)
             return
         if text.strip():
@@ -107,7 +102,7 @@ class PromptController:
                 return
             self._history.remember(text)
             self._clear()
-            text = agent_text(text, self._commands)
+            text = agent_text(text, self._screen.tab.commands)
         elif tab.queue:
             text = tab.queue.take()
         else:
@@ -116,6 +111,9 @@ class PromptController:
 
     def paste(self) -> None:
         self._screen.tasks.start(self._pictures.paste())
+
+    def show_keys(self) -> None:
+        self._show_keys()
 
     def clear(self) -> None:
         """Clear the prompt; Up brings the text back."""
@@ -183,7 +181,9 @@ class PromptController:
             self._files.refresh(tab.cwd)
         found = []
         if self._dismissed != (before, self._editor.cursor_location):
-            found = completions(before, self._editor.is_on_first_line, self._commands, self._files.files(tab.cwd))
+            found = completions(
+                before, self._editor.is_on_first_line, self._screen.tab.commands, self._files.files(tab.cwd)
+            )
         self._main.completion.set_completions(found, self._screen.palette)
 
     def complete(self, key: str) -> bool:

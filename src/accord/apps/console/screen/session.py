@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ from accord.client.reply import Reply
 from accord.client.session import Session, SessionUpdate
 from accord.errors import AccordError, ConnectionClosed, Fenced
 from accord.session.content import Content, Text
-from accord.session.entities import USER
+from accord.session.entities import USER, SlashCommand
 from accord.session.updates import MessageChanged, MessageChunk, PlanChanged, ToolCallChanged, Update
 
 State: TypeAlias = Literal["closed", "asks", "stopping", "busy", "idle"]
@@ -105,6 +105,11 @@ class SessionTab:
         title = None if self.session is None else self.session.transcript.info.title
         prompts = [block for block in self.conversation.blocks if isinstance(block, UserMessage)]
         return title or next((block.plain() for block in prompts if not block.not_accepted), "") or "new session"
+
+    @property
+    def commands(self) -> Sequence[SlashCommand]:
+        """The slash commands of the agent."""
+        return [] if self.session is None else self.session.commands
 
     @property
     def is_open(self) -> bool:

@@ -1,7 +1,8 @@
-"""The keys page (F1): all keys and what they do."""
+"""The keys page (F1): all keys and commands, and what they do."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -14,19 +15,22 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widgets import Static
 
+from accord.apps.console.sanitizer import exact_line
 from accord.apps.console.screen.drawing.palette import Canvas, Palette, prefix_lines
 from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.main_screen import KEYS
 from accord.apps.console.screen.widgets.lines_view import LinesView
 
+_WIDEST_KEY = 36
 _NAMES = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "left": "←", "right": "→", "enter": "Enter"}
 
 GROUPS: dict[str, list[tuple[str, str]]] = {
     "Anywhere": [],
     "In the prompt": [
         ("Enter", "send"),
-        ("Shift+Enter, Ctrl+J, \\ Enter", "new line"),
+        ("Alt+Enter, Shift+Enter, Ctrl+J, \\ Enter", "new line"),
         ("↑ ↓", "in the first or last line: the queue, then the prompt history"),
+        ("?", "in an empty prompt: all keys"),
         ("/", "slash commands of the agent and of accord"),
         ("@", "mention a file; it is attached, also images and audio"),
         ("!", "run a shell command; the agent does not see it"),
@@ -73,29 +77,32 @@ def groups() -> dict[str, list[tuple[str, str]]]:
 
 
 class KeysPage(ModalScreen[None]):
-    """Esc or F1 closes it."""
+    """`commands` are the slash commands and their meanings. Esc, F1 or ? closes it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [("escape,f1,q", "dismiss", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,f1,q,question_mark", "dismiss", "Close")]
 
-    def __init__(self, palette: Palette) -> None:
+    def __init__(self, palette: Palette, commands: Mapping[str, str]) -> None:
         super().__init__()
         self._palette = palette
+        self._groups = groups() | {"Commands": [(f"/{name}", meaning) for name, meaning in commands.items()]}
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="page wide"):
-            yield Static(Text(" Keys", "bold"), classes="title", markup=False)
-            yield LinesView(lambda _: [Part(_draw)], self._palette, can_focus=True)
+            yield Static(Text(" Keys and commands", "bold"), classes="title", markup=False)
+            yield LinesView(lambda _: [Part(self._draw)], self._palette, can_focus=True)
             yield Static(Text("↑↓ PgUp PgDn scroll · esc close"), classes="hint", markup=False)
 
-
-def _draw(canvas: Canvas) -> list[Strip]:
-    strips: list[Strip] = []
-    for name, keys in groups().items():
-        strips += [canvas.strip(Text(name, canvas.palette.heading))]
-        column = max(len(key) for key, _ in keys) + 4
-        inner = canvas.narrower(column)
-        for key, meaning in keys:
-            first, rest = Segment(f"  {key}".ljust(column), Style(bold=True)), Segment(" " * column)
-            strips += prefix_lines(inner.wrap(Text(meaning, canvas.palette.text)), first, rest)
-        strips.append(Strip([]))
-    return strips
+    def _draw(self, canvas: Canvas) -> list[Strip]:
+        strips: list[Strip] = []
+        for name, keys in self._groups.items():
+            strips += [canvas.strip(Text(name, canvas.palette.heading))]
+            column = min(max(len(key) for key, _ in keys), _WIDEST_KEY) + 4
+            inner = canvas.narrower(column)
+            for key, meaning in keys:
+                first, rest = (
+                    Segment(f"  {exact_line(key, _WIDEST_KEY)}".ljust(column), Style(bold=True)),
+                    Segment(" " * column),
+                )
+                strips += prefix_lines(inner.wrap(Text(meaning, canvas.palette.text)), first, rest)
+            strips.append(Strip([]))
+        return strips

@@ -34,13 +34,17 @@ class PromptHandler(Protocol):
         """Paste the content of the clipboard."""
         ...
 
+    def show_keys(self) -> None:
+        """Show all keys."""
+        ...
+
     def leave_text(self, step: int) -> None:
         """The cursor would leave the text: `step` is -1 at the top and 1 at the bottom."""
         ...
 
 
 class PromptEditor(TextArea):
-    """Enter sends; Shift+Enter, Ctrl+J, or Enter after a backslash starts a new line."""
+    """Enter sends; Alt+Enter, Shift+Enter, Ctrl+J, or Enter after a backslash starts a new line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("shift+enter,alt+enter,ctrl+j", "newline", "New line", show=False),
@@ -93,6 +97,11 @@ class PromptEditor(TextArea):
 
     async def _on_key(self, event: events.Key) -> None:
         # Textual calls the handler of the base class after this one.
+        if event.character == "?" and not self.text and self.handler is not None:
+            event.stop()
+            event.prevent_default()
+            self.handler.show_keys()
+            return
         if event.is_printable or event.key == "backspace":
             self.typed_at = time.monotonic()
         if not event.is_printable and await self._handle(event.key):
