@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
+import shutil
+import sys
 from pathlib import Path
 
 import msgspec
@@ -11,7 +15,7 @@ import pytest
 from accord.apps.console.errors import ExitStatus
 from accord.apps.console.known_agents import PRESETS
 from accord.apps.console.permission_flags import EDITS, PERMISSIONS, READS
-from accord.apps.console.run import event_types
+from accord.apps.console.run import batch, event_types
 from accord.session import content, entities
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "run.md").read_text(encoding="utf-8")
@@ -90,3 +94,24 @@ def test_the_choices_of_permissions_are_told():
     assert tuple(told) == PERMISSIONS
     assert told["allow-reads"] == [*READS]
     assert told["allow-edits"][: len(EDITS) - len(READS)] == [kind for kind in EDITS if kind not in READS]
+
+
+def test_the_members_of_a_result_are_in_the_table():
+    told = {name: about for names, about in rows("Several prompts") for name in re.findall("`(.*?)`", names)}
+    assert list(told) == [*batch.BatchResult.__struct_fields__]
+    calls = re.findall("`(.*?)`", told["tool_calls"])
+    assert calls == [*batch.CallResult.__struct_fields__]
+
+
+@pytest.mark.interop
+async def test_the_evaluation_runs_as_it_is_written(project: Path):
+    if shutil.which("jq") is None:
+        pytest.skip("no jq")
+    section = PAGE.partition("An evaluation of an agent")[2]
+    script, printed = re.findall(r"^```\w+\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[:2]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    finished = await asyncio.create_subprocess_exec(
+        "sh", "-ec", script, cwd=project, env={**os.environ, "PATH": path}, stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await finished.communicate()
+    assert (finished.returncode, out.decode()) == (0, printed)

@@ -10,6 +10,7 @@ import pytest
 from accord.apps.console.errors import ConsoleFailed, ExitStatus, to_console_failed
 from accord.apps.console.prompt_history import PromptHistory
 from accord.apps.console.run import one_prompt
+from accord.apps.console.run.program import _run
 from accord.testing import ScriptedAgent, program
 
 pytestmark = pytest.mark.timeout(40)
@@ -71,7 +72,7 @@ async def test_what_nobody_has_foreseen_still_ends_the_run_in_order(monkeypatch,
     around = load_environment(project)
     agent = find_agent(None, ["nothing"], around)
     asked = one_prompt.RunOptions(agent=agent, environment=around, cwd=project, prompt=None, output_format="json")
-    assert await one_prompt._run(asked) == ExitStatus.FAILED
+    assert await _run(asked) == ExitStatus.FAILED
     out, err = capfd.readouterr()
     assert '"type":"end"' in out
     assert '"exit":1' in out

@@ -12,7 +12,9 @@ from accord.apps.console.attachments import read_attachment, read_text_file
 from accord.apps.console.errors import InvalidUsage
 from accord.apps.console.known_agents import Environment, LoadEnvironment, find_agent
 from accord.apps.console.permission_flags import PERMISSIONS
-from accord.apps.console.run.one_prompt import RunOptions, run
+from accord.apps.console.run.batch import BatchInput
+from accord.apps.console.run.one_prompt import OutputFormat, RunOptions
+from accord.apps.console.run.program import run
 from accord.apps.console.sanitizer import encodable
 from accord.local.paths import expand_path, file_kind
 
@@ -30,6 +32,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--audio", metavar="FILE", action="append", help="attach a sound")
     add_session_arguments(parser)
     parser.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="end the run after this time")
+    parser.add_argument(
+        "--batch",
+        metavar="FILE",
+        help='send several prompts in one session, {"prompt": "..."} on each line; - is stdin',
+    )
     parser.add_argument("--json", action="store_true", help="print one event per line, as JSON")
     parser.add_argument("--format", choices=("v1", "v2"), help="print the protocol's own updates, of this version")
     parser.add_argument(
@@ -82,6 +89,7 @@ def main(args: Mapping[str, Any], load_environment: LoadEnvironment) -> int:
 def _options(args: Mapping[str, Any], load_environment: LoadEnvironment) -> RunOptions:
     cwd = working_directory(args)
     environment = load_environment(cwd)
+    _check_batch(args)
     if args.get("json") and args.get("format"):
         raise InvalidUsage("--json and --format can't both be had", "Give one of them")
     attachments = [
@@ -91,15 +99,34 @@ def _options(args: Mapping[str, Any], load_environment: LoadEnvironment) -> RunO
         agent=find_agent(args.get("agent"), args.get("command"), environment),
         environment=environment,
         cwd=cwd,
-        prompt=_prompt(args, is_alone=not attachments),
+        prompt="" if "batch" in args else _prompt(args, is_alone=not attachments),
+        batch=BatchInput(args["batch"]) if "batch" in args else None,
         attachments=attachments,
         timeout=args.get("timeout"),
         start_timeout=start_timeout(args, environment),
         **session_options(args),
-        output_format="json" if args.get("json") else args.get("format") or "text",
+        output_format=_output_format(args),
         output=None if args.get("output", "-") == "-" else expand_path(args["output"]),
         is_quiet=args.get("quiet", False),
     )
+
+
+def _check_batch(args: Mapping[str, Any]) -> None:
+    """What a batch says itself, or prints in its own way, can't be given beside it."""
+    others = {"prompt": "a PROMPT", "prompt_file": "--prompt-file"}
+    others |= {name: f"--{name}" for name in ("file", "image", "audio", "json", "format")}
+    given = [words for name, words in others.items() if args.get(name)]
+    if "batch" in args and given:
+        raise InvalidUsage(
+            f"--batch and {given[0]} are mutually exclusive",
+            "A batch has its prompts in its lines, and prints JSON lines",
+        )
+
+
+def _output_format(args: Mapping[str, Any]) -> OutputFormat:
+    if "batch" in args:
+        return "batch"
+    return "json" if args.get("json") else args.get("format") or "text"
 
 
 def session_options(args: Mapping[str, Any]) -> dict[str, Any]:

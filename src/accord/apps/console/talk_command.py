@@ -14,7 +14,8 @@ from accord.apps.console.agent_process import agent_command
 from accord.apps.console.errors import ConsoleFailed, ExitStatus
 from accord.apps.console.known_agents import LoadEnvironment, find_agent
 from accord.apps.console.line_mode import main as run_line_mode
-from accord.apps.console.run.one_prompt import RunOptions, run
+from accord.apps.console.run.one_prompt import RunOptions
+from accord.apps.console.run.program import run
 from accord.apps.console.run_command import (
     add_session_arguments,
     add_start_timeout,

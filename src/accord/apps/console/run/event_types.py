@@ -12,7 +12,7 @@ from msgspec import Struct
 from accord.session import entities, updates
 from accord.session.content import Content
 
-E = TypeVar("E", bound="Event")
+S = TypeVar("S", bound=Struct)
 FORMAT = 2
 
 
@@ -253,7 +253,7 @@ def state_event(change: updates.Update) -> Event | None:
             return None
 
 
-def copy_members(entity: Struct, kind: type[E], **others: Any) -> E:
-    """An event with the members of an entity that have the same names, and others."""
+def copy_members(entity: Struct, kind: type[S], **others: Any) -> S:
+    """An event, or the like, with the members of an entity that have the same names, and others."""
     names = [name for name in kind.__struct_fields__ if name not in others and hasattr(entity, name)]
     return kind(**{name: getattr(entity, name) for name in names}, **others)

@@ -147,7 +147,7 @@ class JsonEventPrinter(Reporter):
             self._write(event)
 
     def _write(self, event: event_types.Event) -> None:
-        line = escape_json(msgspec.json.encode(event, enc_hook=_plain)) + b"\n"
+        line = encode_line(event)
         if self._early is None:
             self._outputs.out.write_bytes(line)
             return
@@ -161,6 +161,11 @@ class JsonEventPrinter(Reporter):
         if self._early_room < 0:
             self.noted("the agent said so much before the session was open that some of it was left out", "warning")
             self._early_room = 0
+
+
+def encode_line(value: msgspec.Struct) -> bytes:
+    """As a line of JSON that no terminal obeys."""
+    return escape_json(msgspec.json.encode(value, enc_hook=_plain)) + b"\n"
 
 
 class _HeldCall(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""One prompt, from the command line to the exit status.
+"""One prompt, or several in one session: the agent is started, asked and ended.
 
 Law: however a run ends, it says how, the agent and all that it started are gone, and the status tells which way it was.
 """
@@ -13,25 +13,25 @@ from msgspec import Struct
 
 from accord.apps.console.agent_process import NEW_INSTEAD, AgentCallbacks, AgentProcess, agent_command
 from accord.apps.console.attachments import Attachment, read_stdin
-from accord.apps.console.error_messages import LONG_FRAME_MESSAGE, killed_message, start_timed_out
-from accord.apps.console.errors import ConsoleFailed, ExitStatus, InvalidUsage, to_console_failed
+from accord.apps.console.conversation_records import ConversationRecorder
+from accord.apps.console.error_messages import LONG_FRAME_MESSAGE, start_timed_out
+from accord.apps.console.errors import ConsoleFailed, ExitStatus, InvalidUsage
 from accord.apps.console.known_agents import Environment, KnownAgent
 from accord.apps.console.permission_flags import Permissions, ask_policy, new_workspace, permission_policy
 from accord.apps.console.prompt_history import PromptHistory
+from accord.apps.console.run.batch import BatchInput, BatchLine, BatchPrinter, run_batch
 from accord.apps.console.run.interrupts import Interrupts
-from accord.apps.console.run.json_events import JsonEventPrinter
 from accord.apps.console.run.output_format import LATE_SECONDS, Outcome, Reporter, TurnSummary, terminal_reporter
-from accord.apps.console.run.output_stream import OutputFile, OutputStream, StandardStreams
-from accord.apps.console.run.raw_updates import RawUpdatePrinter
+from accord.apps.console.run.output_stream import StandardStreams
 from accord.apps.console.run.text_printer import TextPrinter
 from accord.apps.console.session_choice import NO_EARLIER_SESSION
 from accord.apps.console.session_settings import SessionSettings
 from accord.apps.console.tty import TerminalDialog, elicitation_handler, is_terminal_attached, login_chooser
 from accord.client.deadlines import Deadlines
 from accord.client.login import run_in_terminal
+from accord.client.reply import Reply
 from accord.client.session import Session, SessionUpdate
 from accord.errors import AuthRequired
-from accord.peer.event_loop import run as in_loop
 from accord.session.content import Content, Text
 from accord.session.entities import AGENT
 from accord.session.mcp_servers import McpServer
@@ -40,23 +40,26 @@ from accord.session.updates import MessageChanged, MessageChunk, NoticeShown, Up
 
 _SLOW_STDIN_SECONDS = 1.5
 _STDIN_PATIENCE_SECONDS = 2.0
-_UNREAD_SECONDS = 1.0
 _MOMENT_SECONDS = 0.02
 _LATE_SECONDS = 2.0
 _KEPT_BYTES = 8 * 1024 * 1024
 """What is kept of a conversation that is printed as it comes: about twice what its record holds."""
 
-OutputFormat = Literal["text", "json", "v1", "v2"]
+OutputFormat = Literal["text", "json", "v1", "v2", "batch"]
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """What was asked for. `prompt` is None for stdin, and then `default_prompt` stands in for a stdin that says nothing."""
+    """What was asked for. `prompt` is None for stdin, and then `default_prompt` stands in for a stdin that says nothing.
+
+    With a `batch` there is no prompt, and `timeout` is for each of its prompts.
+    """
 
     agent: KnownAgent
     environment: Environment
     cwd: Path
     prompt: str | None
     default_prompt: str | None = None
+    batch: BatchInput | None = None
     attachments: list[Attachment] = []
     model: str | None = None
     mode: str | None = None
@@ -86,94 +89,16 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return Deadlines(handshake=self.start_timeout or Deadlines().handshake, cancel_grace=10.0)
 
 
-def run(options: RunOptions) -> int:
-    """The exit status."""
-    if options.output is None:
-        return in_loop(_run(options))
-    with OutputFile(options.output) as file:
-        return in_loop(_run(options, file))
+class _Talk(Struct):
+    """What a prompt is sent to; a login may put another session in its place."""
+
+    process: AgentProcess
+    session: Session
+    settings: SessionSettings
+    recorder: ConversationRecorder | None
 
 
-async def _run(options: RunOptions, file: OutputFile | None = None) -> int:
-    outputs = StandardStreams(file)
-    reporter = _reporter(options, outputs)
-    running = _PromptRun(options, outputs, reporter)
-    work: asyncio.Task[Outcome] = asyncio.create_task(running.work(), name="accord run")
-    stopping = running.stopping = Interrupts(work, lambda _: reporter.noted("stopping… (Ctrl-C again ends it)"))
-    outputs.out.broken.add_done_callback(
-        lambda _: stopping.end(ExitStatus.FAILED if outputs.out.failure else ExitStatus.UNREAD)
-    )
-    with stopping.listening(options.timeout):
-        try:
-            outcome = await work
-        except asyncio.CancelledError:
-            if stopping.is_unheeded:
-                reporter.noted(killed_message(running.agent), "warning")
-            outcome = Outcome(exit=stopping.status or ExitStatus.INTERRUPTED, session_id=running.session_id)
-        except Exception as error:  # noqa: BLE001  # whatever it is, it is told
-            failed = to_console_failed(error)
-            outcome = Outcome(exit=failed.status, session_id=running.session_id, failure=failed)
-        if stopping.status is not None:
-            outcome = running.as_stopped(outcome, stopping.status)
-        reporter.ended(outcome)
-        if not outputs.err.at_line_start:
-            outputs.err.write("\n")
-        if outcome.failure is not None:
-            outputs.err.write(f"accord: {outcome.failure}\n")
-    # Whoever ends a run does not want to wait for a reader that does not read.
-    grace = None if stopping.status is None else _UNREAD_SECONDS
-    await _finished(outputs.out, grace)
-    unwritten = _unwritten(outputs.out.failure, file) or _keep(file, options, outcome)
-    if unwritten is not None:
-        outputs.err.write(f"accord: {unwritten}\n")
-    await _finished(outputs.err, grace)
-    outputs.close()
-    return outcome.exit if unwritten is None else outcome.exit or ExitStatus.FAILED
-
-
-async def _finished(output: OutputStream, grace: float | None) -> None:
-    finishing = asyncio.create_task(output.finish(), name="accord finish")
-    with Interrupts(finishing, lambda _: None).listening(None):
-        await asyncio.wait((finishing,), timeout=grace)
-
-
-def _unwritten(error: OSError | None, file: OutputFile | None) -> ConsoleFailed | None:
-    if error is None:
-        return None
-    where = "stdout" if file is None else file.path
-    missing = "Something of the answer is missing there" if file is None or file.is_stream else "It is as it was before"
-    return ConsoleFailed(f"{where} can't be written: {error.strerror or error}", missing)
-
-
-def _keep(file: OutputFile | None, options: RunOptions, outcome: Outcome) -> ConsoleFailed | None:
-    """Write the file: with an answer if that is whole, with events in any case, since they tell how it ended."""
-    if file is None:
-        return None
-    is_whole = outcome.failure is None and outcome.stop_reason is not None and outcome.exit < ExitStatus.TIMEOUT
-    if options.output_format == "text" and not is_whole and not file.is_stream:
-        advice = "What the agent said until then is on stdout" if file.print() else ""
-        return ConsoleFailed(f"{file.path} was not written: there is no whole answer", advice)
-    try:
-        file.replace()
-    except ConsoleFailed as error:
-        file.print()
-        return error
-    return None
-
-
-def _reporter(options: RunOptions, outputs: StandardStreams) -> Reporter:
-    match options.output_format:
-        case "json":
-            return JsonEventPrinter(outputs)
-        case "v1" | "v2":
-            return RawUpdatePrinter(outputs, options.output_format)
-        case "text":
-            return TextPrinter(
-                outputs, is_quiet=options.is_quiet, is_transcript=options.is_transcript, cwd=str(options.cwd)
-            )
-
-
-class _PromptRun:
+class PromptRun:
     """The work itself; cancelled, it ends in order."""
 
     stopping: Interrupts
@@ -188,6 +113,7 @@ class _PromptRun:
         self._in_order = asyncio.Lock()
         self._unprompted = 0
         self._tally = TurnSummary()
+        self._is_late = False
 
     @property
     def agent(self) -> KnownAgent:
@@ -214,9 +140,10 @@ class _PromptRun:
             [] if options.agent.is_builtin else options.environment.notices
         ):  # the built-in agent tells them itself
             self._reporter.noted(notice, "warning")
-        text = await self._text()
+        text = await self._text() if options.batch is None else ""
         # A stdin that was read for the prompt answers no questions.
-        dialog = TerminalDialog(self._outputs.err) if options.prompt is not None and is_terminal_attached() else None
+        is_stdin_free = options.prompt is not None if options.batch is None else not options.batch.is_stdin
+        dialog = TerminalDialog(self._outputs.err) if is_stdin_free and is_terminal_attached() else None
         process = self._process = AgentProcess(
             options.agent,
             agent_command(options.agent, options.cwd, options.args),
@@ -289,27 +216,45 @@ class _PromptRun:
         blocks += [attachment.block(can) for attachment in options.attachments]
         await asyncio.to_thread(self._prompts.add, options.agent.key, options.cwd, session.id, text)
         reporter.started(process.agent, session, resumed=session.is_resumed)
+        talk = _Talk(process, session, settings, process.record(session))
+        if isinstance(reporter, BatchPrinter) and options.batch is not None:
+
+            async def send(line: BatchLine) -> Outcome:
+                reporter.begin(line, talk.session)
+                return await self._send(talk, [Text(text=line.prompt)], options.timeout)
+
+            return await run_batch(options.batch, reporter, send, self.stopping)
         if isinstance(reporter, TextPrinter) and options.is_transcript:
             reporter.prompted(text)
-        with process.explaining("answering the prompt"):
-            try:
-                stop_reason = await self._prompt(process, session, blocks)
-            except AuthRequired as refused:  # some agents open sessions for anybody
-                settings.hold()
-                session = await process.log_in(refused, session)
-                if session.id != self.session_id:
-                    self._reporter.noted(f"after the login {NEW_INSTEAD}", "warning")
-                self.session_id = session.id
-                await settings.restore(session)
-                stop_reason = await self._prompt(process, session, blocks)
-        return Outcome(exit=self._tally.exit_of(stop_reason), stop_reason=stop_reason, session_id=session.id)
+        return await self._send(talk, blocks)
 
-    async def _prompt(self, process: AgentProcess, session: Session, blocks: list[Content]) -> str | None:
-        recorder = process.record(session)
+    async def _send(self, talk: _Talk, blocks: list[Content], seconds: float | None = None) -> Outcome:
+        """One prompt, after a login if it needs one."""
+        with talk.process.explaining("answering the prompt"):
+            try:
+                stop_reason = await self._prompt(talk, blocks, seconds)
+            except AuthRequired as refused:  # some agents open sessions for anybody
+                talk.settings.hold()
+                talk.session = await talk.process.log_in(refused, talk.session)
+                talk.recorder = talk.process.record(talk.session)
+                if talk.session.id != self.session_id:
+                    self._reporter.noted(f"after the login {NEW_INSTEAD}", "warning")
+                self.session_id = talk.session.id
+                await talk.settings.restore(talk.session)
+                stop_reason = await self._prompt(talk, blocks, seconds)
+        if self._is_late:
+            failure = self._timed_out(seconds or 0)
+            return Outcome(exit=failure.status, stop_reason=stop_reason, session_id=self.session_id, failure=failure)
+        return Outcome(exit=self._tally.exit_of(stop_reason), stop_reason=stop_reason, session_id=self.session_id)
+
+    async def _prompt(self, talk: _Talk, blocks: list[Content], seconds: float | None) -> str | None:
+        session = talk.session
         session.on_update = self._heard
         reply = self.stopping.turn = session.prompt(blocks)
         has_answer = False
         tally = self._tally = TurnSummary()
+        self._is_late = False
+        timer = None if seconds is None else asyncio.get_running_loop().call_later(seconds, self._time_is_up, reply)
         try:
             await session.wait_delivered()  # what came before the prompt is told before its answer
             async with self._in_order:
@@ -321,9 +266,17 @@ class _PromptRun:
             if reply.updates_may_follow:
                 await self._quiet(session, is_expected=not has_answer)
         finally:
-            if recorder is not None:
-                await asyncio.shield(recorder.save())
+            if timer is not None:
+                timer.cancel()
+            if talk.recorder is not None:
+                await asyncio.shield(talk.recorder.save())
         return reply.stop_reason
+
+    def _time_is_up(self, reply: Reply) -> None:
+        """Cancel one prompt; what is waited for afterwards has its own limit."""
+        if not reply.is_over:
+            self._is_late = True
+            self._cancelling = asyncio.create_task(reply.cancel(), name="accord cancel")
 
     async def _heard_before(self, update: SessionUpdate) -> None:
         """What is told before the prompt is sent: in a session that is taken up, it is history (FN-60, FN-62)."""
