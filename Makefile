@@ -26,7 +26,7 @@ PYTHONS ?= $(foreach version,3.12 3.13 3.14,$(call newer,$(version)))
 LIBRARY_TESTS := $(filter-out tests/apps tests/architecture tests/benchmarks tests/installed tests/interop,\
 	$(patsubst %/,%,$(filter-out %__/,$(wildcard tests/*/))))
 
-.PHONY: help install run test pythons newest-python security check format format-check lint types layers bench node-peers interop local-model wheel requirements lock clean
+.PHONY: help install run test soak pythons newest-python security check format format-check lint types layers bench node-peers interop local-model wheel requirements lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ run: $(PROGRAM) ## talk to the built-in agent: the screen in a terminal, one pro
 
 test: $(STAMP) ## run the tests, without those that need a peer from outside Python, a local model or the wheel
 	$(BIN)/python -m pytest -n auto -m "not interop and not local_model and not installed" $(TESTS)
+
+soak: $(STAMP) ## cut thousands of connections to remote agents at every kind of byte (SEEDS=... conversations)
+	ACCORD_SEEDS=$(or $(SEEDS),300) $(BIN)/python -m pytest -n auto tests/client/test_resume.py
 
 pythons: ## run the library's tests on every newer Python that is here (PYTHONS=... names others)
 	@test -n "$(strip $(PYTHONS))" || { echo "no Python 3.12, 3.13 or 3.14 found; name one: make pythons PYTHONS=/path/to/python3.13" >&2; exit 1; }

@@ -142,7 +142,7 @@ async def test_every_wait_ends_when_the_server_stops(profile: Profile, version: 
 
 async def test_every_wait_ends_when_the_connection_is_cut(profile: Profile):
     async with served(new_agent().asgi()) as url, cutting_proxy(url) as (through, cut):
-        client = connect(through, profile, 1)
+        client = Client(Remote(through, profile=profile, resume_seconds=0))
         await client.open()
         session = await client.new_session(cwd="/tmp")
         reply = session.prompt("wait")

@@ -120,7 +120,8 @@ class Remote:
     """An agent at a URL; without a path, at `/acp`. Needs the extra `http`.
 
     An `https` or `http` URL is connected to over WebSocket where the server offers it, over HTTP otherwise; `profile` says
-    which one to use instead. `token` is the bearer token that the server wants, and `headers` go with every request.
+    which one to use instead. `token` is the bearer token that the server wants, and `headers` go with every request. When
+    the connection is cut and the server can resume it, the client tries to get it back for `resume_seconds`.
     """
 
     def __init__(
@@ -131,9 +132,11 @@ class Remote:
         headers: Mapping[str, str] | None = None,
         profile: Profile = "auto",
         frame_limit: int = FRAME_LIMIT,
+        resume_seconds: float = 60.0,
         is_on_this_machine: bool = False,
     ) -> None:
         self.url = url
+        self.resume_seconds = resume_seconds
         self.headers = {**(headers or {}), **({} if token is None else {"Authorization": f"Bearer {token}"})}
         self.profile: Profile = profile
         self.frame_limit = frame_limit
@@ -143,7 +146,13 @@ class Remote:
         """A transport to this URL, which is not open yet."""
         from accord.transports.remote import RemoteTransport  # noqa: PLC0415  # most clients start a command
 
-        return RemoteTransport(self.url, headers=self.headers, profile=self.profile, frame_limit=self.frame_limit)
+        return RemoteTransport(
+            self.url,
+            headers=self.headers,
+            profile=self.profile,
+            frame_limit=self.frame_limit,
+            resume_seconds=self.resume_seconds,
+        )
 
     def __repr__(self) -> str:
         return f"Remote({self.url!r})"  # not its headers, where secrets are

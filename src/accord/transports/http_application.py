@@ -26,10 +26,15 @@ from accord.transports.http_messages import (
     EVENT_STREAM,
     ID_LIMIT,
     JSON,
+    LAST_EVENT_ID,
+    RECEIVED,
+    RESUME,
+    SEQUENCE,
     SESSION_ID,
     RoutedMessage,
     is_batch,
     read_messages,
+    read_number,
 )
 from accord.transports.http_request import Authenticator, HttpRequest, OriginCheck, UserCheck
 from accord.transports.http_server import HttpLimits, HttpServerTransport
@@ -86,7 +91,7 @@ class HttpApplication:
             self._check(request)
             identity = self._user_check.identify(request)
             if scope["type"] == "websocket":
-                await self._websocket(receive, send, identity)
+                await self._websocket(request, receive, send, identity)
             else:
                 await self._http(request, identity)
         except HttpRefusal as refusal:
@@ -133,6 +138,9 @@ class HttpApplication:
         await handler(request, identity)
 
     async def _post(self, request: HttpRequest, identity: Identity | None) -> None:
+        if request.header(RECEIVED) is not None:
+            await self._confirm(request, identity)
+            return
         if request.media_type != JSON:
             raise HttpRefusal(415, f"the content type must be {JSON}")
         frame = await request.read_body(self.limits.body_bytes, self.limits.body_seconds)
@@ -150,8 +158,12 @@ class HttpApplication:
         session_id = _session_header(request)
         for message in messages:
             _check_message(message, session_id)
+        sequence = read_number(request.header(SEQUENCE))
         try:
-            connection.receive(frame, messages, session_id)
+            if sequence is None or sequence > connection.last_sequence:
+                connection.receive(frame, messages, session_id)
+            if sequence is not None:
+                connection.last_sequence = max(sequence, connection.last_sequence)
             await connection.wait_for_room()
         except LookupError as error:
             raise HttpRefusal(429, str(error)) from None
@@ -159,11 +171,18 @@ class HttpApplication:
             raise HttpRefusal(503, "the agent is busy") from None
         await request.respond(202)
 
+    async def _confirm(self, request: HttpRequest, identity: Identity | None) -> None:
+        """The client has received the events of a stream up to this one; the request has no message."""
+        connection = self._connection(request, identity)
+        await request.read_body(0, self.limits.body_seconds)
+        connection.confirm(_session_header(request), read_number(request.header(RECEIVED)) or 0)
+        await request.respond(202)
+
     async def _initialize(
         self, request: HttpRequest, frame: bytes, message: RoutedMessage, identity: Identity | None
     ) -> None:
         self._check_room()
-        connection = HttpServerTransport(self.limits)
+        connection = HttpServerTransport(self.limits, confirms=request.header(RESUME) is not None)
         self._start(connection, identity)
         try:
             response = await connection.initialize(frame, message)
@@ -177,6 +196,8 @@ class HttpApplication:
             connection.lose("initialize was refused")
         else:
             headers[CONNECTION_ID] = connection.id
+            if connection.confirms:
+                headers[RESUME] = f"{self.limits.idle_seconds:.0f}"
         await request.respond(200, response, headers)
 
     async def _get(self, request: HttpRequest, identity: Identity | None) -> None:
@@ -186,33 +207,40 @@ class HttpApplication:
             raise HttpRefusal(406, f"only {EVENT_STREAM}")
         connection = self._connection(request, identity)
         session_id = _session_header(request)
+        last_event = read_number(request.header(LAST_EVENT_ID))
         try:
-            stream = connection.open_stream(session_id)
+            stream = connection.find_stream(session_id)
         except LookupError as error:
             raise HttpRefusal(429, str(error)) from None
-        if stream is None:
+        if stream.has_reader and last_event is None:
             raise HttpRefusal(409, "another request reads this stream")
         try:
-            await self._send_events(request, stream)
+            reader = connection.open_stream(session_id, stream, last_event)
+        except LookupError:
+            connection.lose("the client has missed events that are not kept any more", is_overload=True)
+            raise HttpRefusal(410, "what was sent since then is not kept any more") from None
+        try:
+            await self._send_events(request, stream, reader)
         finally:
-            connection.close_stream(session_id, stream)
+            connection.close_stream(session_id, stream, reader)
 
-    async def _send_events(self, request: HttpRequest, stream: EventBuffer) -> None:
+    async def _send_events(self, request: HttpRequest, stream: EventBuffer, reader: int) -> None:
         await request.start(200, _STREAM_HEADERS)
         loop = asyncio.get_running_loop()
-        copying = asyncio.create_task(self._copy_events(request, stream), name="accord event stream")
+        copying = asyncio.create_task(self._copy_events(request, stream, reader), name="accord event stream")
         stream.on_drop = lambda: loop.call_later(self.limits.close_seconds, copying.cancel)
         left = asyncio.create_task(request.wait_disconnected(), name="accord event stream end")
-        left.add_done_callback(lambda _: stream.detach())
+        left.add_done_callback(lambda _: stream.detach(reader))
+        replaced = asyncio.create_task(stream.wait_replaced(reader), name="accord event stream replaced")
         try:
-            await asyncio.wait((copying,))
+            await asyncio.wait((copying, replaced), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            copying.cancel()
-            left.cancel()
+            for task in (copying, left, replaced):
+                task.cancel()
 
-    async def _copy_events(self, request: HttpRequest, stream: EventBuffer) -> None:
+    async def _copy_events(self, request: HttpRequest, stream: EventBuffer, reader: int) -> None:
         with suppress(OSError):  # the client left
-            while (chunk := await stream.read(self.limits.keep_alive_seconds)) is not None:
+            while (chunk := await stream.read(reader, self.limits.keep_alive_seconds)) is not None:
                 await request.send_body(chunk)
             await request.end_body()
 
@@ -220,24 +248,52 @@ class HttpApplication:
         self._connection(request, identity).lose("the client ended the connection")
         await request.respond(202)
 
-    async def _websocket(self, receive: AsgiReceive, send: AsgiSend, identity: Identity | None) -> None:
+    async def _websocket(
+        self, request: HttpRequest, receive: AsgiReceive, send: AsgiSend, identity: Identity | None
+    ) -> None:
         if (await receive())["type"] != "websocket.connect":
             return
+        if request.header(CONNECTION_ID) is not None:
+            connection, received = self._cut_connection(request, identity)
+            await connection.serve(receive, send, received)
+            return
         self._check_room()
-        task = self._start(WebSocketServerTransport(receive, send, self.limits), identity)
+        is_resumable = request.header(RESUME) is not None and self.limits.idle_seconds >= 1
+        connection = WebSocketServerTransport(self.limits, is_resumable=is_resumable)
+        task = self._start(connection, identity)
         try:
-            await asyncio.wait((task,))
+            await connection.serve(receive, send)
+            if not connection.is_resumable:
+                await asyncio.wait((task,))
         finally:
-            task.cancel()
+            if not connection.is_resumable:
+                task.cancel()
+
+    def _cut_connection(self, request: HttpRequest, identity: Identity | None) -> tuple[WebSocketServerTransport, int]:
+        """The connection that a client wants back, and how many frames it has received."""
+        connection, received = self._find(request, identity), read_number(request.header(RECEIVED))
+        if not isinstance(connection, WebSocketServerTransport):
+            raise HttpRefusal(404, "unknown connection")
+        if received is None:
+            raise HttpRefusal(400, "the header Acp-Received is missing")
+        if not connection.can_resume(received):
+            raise HttpRefusal(410, "what was sent since then is not kept any more")
+        return connection, received
 
     def _connection(self, request: HttpRequest, identity: Identity | None) -> HttpServerTransport:
+        connection = self._find(request, identity)
+        if not isinstance(connection, HttpServerTransport):
+            raise HttpRefusal(404, "unknown connection")
+        return connection
+
+    def _find(self, request: HttpRequest, identity: Identity | None) -> ServerTransport:
         connection_id = request.header(CONNECTION_ID)
         if connection_id is None:
             raise HttpRefusal(400, "the header Acp-Connection-Id is missing")
         if len(connection_id) > ID_LIMIT:
             raise HttpRefusal(400, "the header Acp-Connection-Id is too long")
         connection = self._connections.get(connection_id)
-        if not isinstance(connection, HttpServerTransport) or connection.is_closed or connection.identity != identity:
+        if connection is None or connection.is_closed or connection.identity != identity:
             raise HttpRefusal(404, "unknown connection")
         return connection
 

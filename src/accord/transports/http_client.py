@@ -7,6 +7,8 @@ Laws:
 - The stream of a session is open before anything is sent for that session.
 - The end of the connection's stream is the end of the connection. The end of a session's stream fails the requests that
   are open in that session; the next message opens it again.
+- Where the server offers it (`resumption`), a stream that was cut is opened again and goes on after its last event, and a
+  request that failed is made again with the same number, for some time; nobody above notices.
 """
 
 from __future__ import annotations
@@ -26,21 +28,32 @@ from accord.transports.http_messages import (
     CONNECTION_ID,
     EVENT_STREAM,
     JSON,
+    LAST_EVENT_ID,
+    RECEIVED,
+    RESUME,
+    SEQUENCE,
     SESSION_ID,
     MessageId,
     RoutedMessage,
     read_message,
+    read_number,
 )
 from accord.transports.message_transport import MessageTransport
+from accord.transports.resumption import Backoff
 from accord.transports.transport import HIGH_WATER, Receiver
-from accord.transports.websocket import load_extra
+from accord.transports.websocket import RESUME_SECONDS, load_extra
 
 log = logging.getLogger("accord.http")
 
 _CONNECT_SECONDS = 20.0
 _POST_SECONDS = 60.0
 _CLOSE_SECONDS = 2.0
+_SILENT_SECONDS = 45.0  # a server that can resume sends something at least every 15 seconds
+_CONFIRM_BYTES = 32 * 1024
 _ENDS_CONNECTION = (401, 403, 404, 410)
+_PROXY_FAILED = (502, 504)
+_SHORT_SECONDS = 2.0  # for a server that has ended a stream: if it was a proxy, it is back soon
+_MOMENT = 5.0
 _OPENS_SESSION = ("session/load", "session/resume", "session/fork")
 _QUOTED = 1000
 
@@ -55,9 +68,14 @@ class HttpTransport(MessageTransport):
         headers: Mapping[str, str] | None = None,
         frame_limit: int = FRAME_LIMIT,
         high_water: int = HIGH_WATER,
+        resume_seconds: float = RESUME_SECONDS,
     ) -> None:
         super().__init__(high_water)
         self._url = url
+        self._wanted_seconds = resume_seconds
+        self._resume_seconds = 0.0
+        """For how long to try again; 0 until the server has offered it."""
+        self._sequence = 0
         self._headers = {"user-agent": "accord", **(headers or {})}
         self._frame_limit = frame_limit
         self._web: Any = None
@@ -67,6 +85,9 @@ class HttpTransport(MessageTransport):
         self._asked_in: dict[MessageId, str] = {}  # the server's requests, by session
         self._sent_in: dict[MessageId, str] = {}  # our requests, by session
         self._sender: asyncio.Task[None] | None = None
+        self._last_events: dict[str | None, int] = {}
+        self._confirmations: dict[str | None, int] = {}
+        self._confirmer: asyncio.Task[None] | None = None
 
     async def open(self, receiver: Receiver) -> None:
         """Begin to send and receive; the first frame, `initialize`, makes the connection."""
@@ -84,22 +105,29 @@ class HttpTransport(MessageTransport):
 
     async def _send_all(self) -> None:
         try:
-            await self._send_frames()
+            while self._frames or not self._is_closed:
+                if not self._frames:
+                    self._wake.clear()
+                    await self._wake.wait()
+                    continue
+                frame = self._frames.popleft()
+                if self._connection_id is None:
+                    await self._initialize(frame)
+                else:
+                    await self._post(frame, read_message(frame))
+                self._frame_sent(len(frame))
         except self._failures as error:
-            self._lose(f"{self._url}: {str(error) or type(error).__name__}")
-
-    async def _send_frame(self, frame: bytes) -> None:
-        if self._connection_id is None:
-            await self._initialize(frame)
-        else:
-            await self._post(frame, read_message(frame))
+            self._lose(f"{self._url}: {_reason(error)}")
 
     async def _initialize(self, frame: bytes) -> None:
-        response = await self._web.post(self._url, content=frame, headers={"content-type": JSON, "accept": JSON})
+        headers = {"content-type": JSON, "accept": JSON, **({RESUME: "1"} if self._wanted_seconds > 0 else {})}
+        response = await self._web.post(self._url, content=frame, headers=headers)
         if response.status_code != 200:
             self._lose(_describe(self._url, response))
             return
         self._connection_id = response.headers.get(CONNECTION_ID)
+        offered = read_number(response.headers.get(RESUME)) or 0
+        self._resume_seconds = min(self._wanted_seconds, offered)
         if self._connection_id is not None:
             self._open_stream(None)
         self._deliver([response.content.strip().replace(b"\n", b" ")])
@@ -109,20 +137,43 @@ class HttpTransport(MessageTransport):
         if message.is_response:
             session_id = self._asked_in.pop(message.id, None)
         headers = {"content-type": JSON, CONNECTION_ID: self._connection_id}
+        if self._resume_seconds:
+            self._sequence += 1
+            headers[SEQUENCE] = str(self._sequence)
         if session_id is not None:
             headers[SESSION_ID] = session_id
             await self._open_stream(session_id).ready.wait()
             if message.is_request:
                 self._sent_in[message.id] = session_id
-        response = await self._web.post(self._url, content=frame, headers=headers)
+        response = await self._post_again(frame, headers)
         if response.status_code == 404 and message.method in _OPENS_SESSION and headers.pop(SESSION_ID, None):
-            response = await self._web.post(self._url, content=frame, headers=headers)
+            response = await self._post_again(frame, headers)
         if response.status_code in _ENDS_CONNECTION:
             self._lose(_describe(self._url, response))
         elif response.is_error or response.is_redirect:
             self._fail(message, response)
         elif response.status_code == 200 and response.content:
             self._deliver([response.content.strip().replace(b"\n", b" ")])
+
+    async def _post_again(self, frame: bytes, headers: Mapping[str, Any]) -> Any:
+        """The response; where the server can resume, the request is made until there is one, or no more time."""
+        backoff = None
+        while True:
+            failure: Exception | None = None
+            response: Any = None
+            try:
+                response = await self._web.post(self._url, content=frame, headers=headers)
+            except self._failures as error:
+                failure = error
+            if failure is None and response.status_code not in _PROXY_FAILED:
+                return response
+            if self._resume_seconds and not self._is_closed:
+                backoff = backoff or Backoff(self._resume_seconds)
+                if await backoff.wait():
+                    continue
+            if failure is not None:
+                raise failure
+            return response
 
     def _fail(self, message: RoutedMessage, response: Any) -> None:
         if message.is_request:
@@ -147,9 +198,7 @@ class HttpTransport(MessageTransport):
     async def _read(self, session_id: str | None, stream: _Stream) -> None:
         reason = "the stream ended"
         try:
-            reason = await self._read_events(session_id, stream)
-        except self._failures as error:
-            reason = str(error) or type(error).__name__
+            reason = await self._read_until_lost(session_id, stream)
         finally:
             stream.ready.set()
             if self._streams.get(session_id) is stream:
@@ -161,26 +210,76 @@ class HttpTransport(MessageTransport):
                 if session == session_id:
                     self._fail_request(id, f"the stream of the session ended: {reason}")
 
+    async def _read_until_lost(self, session_id: str | None, stream: _Stream) -> str:
+        """Deliver what comes, and open the stream again when it is cut, as long as the server can resume; why it ended."""
+        backoff: Backoff | None = None
+        while True:
+            stream.begin()
+            try:
+                reason = await self._read_events(session_id, stream)
+            except self._failures as error:
+                reason = _reason(error)
+            if not self._resume_seconds or stream.is_refused or self._is_closed:
+                return reason
+            if backoff is None or stream.has_worked:
+                backoff = Backoff(
+                    min(_SHORT_SECONDS, self._resume_seconds) if stream.is_ended else self._resume_seconds
+                )
+            if not await backoff.wait():
+                return f"{reason} (tried again for {backoff.seconds:g} s)"
+
     async def _read_events(self, session_id: str | None, stream: _Stream) -> str:
         """Deliver what comes; why it ended."""
         headers = {"accept": EVENT_STREAM, CONNECTION_ID: self._connection_id}
         if session_id is not None:
             headers[SESSION_ID] = session_id
-        timeout = load_extra("httpx2").Timeout(_CONNECT_SECONDS, read=None)
+        if self._resume_seconds:
+            headers[LAST_EVENT_ID] = str(self._last_events.get(session_id, 0))
+        silence = _SILENT_SECONDS if self._resume_seconds else None
+        timeout = load_extra("httpx2").Timeout(_CONNECT_SECONDS, read=silence)
         async with self._web.stream("GET", self._url, headers=headers, timeout=timeout) as response:
             if response.status_code != 200:
                 await response.aread()
+                stream.is_refused = response.status_code not in (*_PROXY_FAILED, 409, 503)
                 return _describe(self._url, response)
-            stream.ready.set()
+            stream.open()
             parser = EventParser(self._frame_limit)
             async for chunk in response.aiter_bytes():
                 for result in parser.feed(chunk):
                     if isinstance(result, list):
                         self._note(result, session_id)
                     self._deliver(result)
+                self._confirm(session_id, stream, parser.event_id, len(chunk))
                 if self._delivery is not None and self._delivery.is_paused:
                     await self._room.wait()
+        stream.is_ended = True
         return "the server ended the stream"
+
+    def _confirm(self, session_id: str | None, stream: _Stream, event_id: bytes | None, size: int) -> None:
+        """Remember the last event, and tell the server of it from time to time, so that it need not keep what came before."""
+        stream.unconfirmed += size
+        number = read_number(None if event_id is None else event_id.decode("latin-1"))
+        if number is None or not self._resume_seconds:
+            return
+        self._last_events[session_id] = number
+        if stream.unconfirmed >= _CONFIRM_BYTES:
+            stream.unconfirmed = 0
+            self._confirmations[session_id] = number
+            if self._confirmer is None or self._confirmer.done():
+                self._confirmer = asyncio.create_task(self._send_confirmations(), name="accord confirmations")
+
+    async def _send_confirmations(self) -> None:
+        """Beside the other requests: one of those may wait until there is room."""
+        while self._confirmations:
+            session_id, number = self._confirmations.popitem()
+            headers = {CONNECTION_ID: self._connection_id, RECEIVED: str(number)}
+            if session_id is not None:
+                headers[SESSION_ID] = session_id
+            try:
+                await self._web.post(self._url, headers=headers)
+            except self._failures:
+                self._confirmations.setdefault(session_id, number)
+                await asyncio.sleep(1.0)  # the streams are opened again meanwhile, which confirms as well
 
     def _note(self, frames: list[bytes], session_id: str | None) -> None:
         """Remember which session the server's requests belong to, and open the streams of new sessions."""
@@ -211,7 +310,8 @@ class HttpTransport(MessageTransport):
             self._delivery.lose(ConnectionClosed(reason, kind=kind))
 
     def _readers(self) -> list[asyncio.Task[None]]:
-        return [stream.task for stream in self._streams.values() if stream.task is not None]
+        tasks = [stream.task for stream in self._streams.values()]
+        return [task for task in (*tasks, self._confirmer) if task is not None]
 
     async def _close(self) -> None:
         await self._end_tasks(self._sender, _CLOSE_SECONDS)
@@ -235,6 +335,29 @@ class _Stream:
     def __init__(self) -> None:
         self.ready = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
+        self.unconfirmed = 0  # bytes
+        self.is_refused = False
+        """Whether the server does not let this client read it."""
+        self.is_ended = False
+        """Whether the server has ended it, rather than something on the way."""
+        self._opened_at: float | None = None
+
+    def begin(self) -> None:
+        self.is_ended = False
+        self._opened_at = None
+
+    def open(self) -> None:
+        self.ready.set()
+        self._opened_at = asyncio.get_running_loop().time()
+
+    @property
+    def has_worked(self) -> bool:
+        """Whether it was open for more than a moment, so that it makes sense to begin to try again from the start."""
+        return self._opened_at is not None and asyncio.get_running_loop().time() - self._opened_at > _MOMENT
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def _describe(url: str, response: Any) -> str:

@@ -12,8 +12,16 @@ from msgspec import UNSET, Raw, UnsetType
 
 CONNECTION_ID = "acp-connection-id"
 SESSION_ID = "acp-session-id"
+RESUME = "acp-resume"
+"""From a client: it can resume. From a server: for how many seconds it keeps a connection that was cut."""
+RECEIVED = "acp-received"
+"""How many frames of a WebSocket, or which event of a stream, the sender of this header has received."""
+SEQUENCE = "acp-sequence"
+"""The number of a message, so that one which is sent again is not delivered again."""
+LAST_EVENT_ID = "last-event-id"
 EVENT_STREAM = "text/event-stream"
 JSON = "application/json"
+NUMBER_LIMIT = 2**53
 ID_LIMIT = 1024
 """The most characters of a connection id or a session id."""
 
@@ -58,6 +66,13 @@ _read_session = msgspec.json.Decoder(_Session).decode
 _read_id = msgspec.json.Decoder(Union[int, float, str, None]).decode
 _read_method = msgspec.json.Decoder(str).decode
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def read_number(text: str | None) -> int | None:
+    """The number in a header; None without one, and for what is not one."""
+    if text is None or not text.isascii() or not text.isdecimal() or len(text) > 16:
+        return None
+    return number if (number := int(text)) < NUMBER_LIMIT else None
 
 
 def is_batch(frame: bytes) -> bool:

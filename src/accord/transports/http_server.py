@@ -56,12 +56,17 @@ def new_connection_id() -> str:
 
 
 class HttpServerTransport:
-    """A transport whose frames come and go with the requests of a client."""
+    """A transport whose frames come and go with the requests of a client, which `confirms` the events it receives or not."""
 
-    def __init__(self, limits: HttpLimits | None = None, *, high_water: int = HIGH_WATER) -> None:
+    def __init__(
+        self, limits: HttpLimits | None = None, *, confirms: bool = False, high_water: int = HIGH_WATER
+    ) -> None:
         self.id = new_connection_id()
         self.identity: Identity | None = None
         """Who opened it."""
+        self.confirms = confirms
+        self.last_sequence = -1
+        """The highest number of a message that was received; one that is sent again is not delivered again."""
         self.limits = limits or HttpLimits()
         self.batches_allowed: Callable[[], bool] = lambda: True
         """Whether the negotiated version has batches; set by whoever serves the connection."""
@@ -75,7 +80,7 @@ class HttpServerTransport:
         self._unsent = 0
         self._is_send_paused = False
         self._is_closed = False
-        self._connection_stream = EventBuffer(self._sent)
+        self._connection_stream = EventBuffer(self._sent, confirms=confirms)
         self._session_streams: dict[str, EventBuffer] = {}
         self._streamless: set[str] = set()
         self._request_sessions: dict[MessageId, str] = {}
@@ -162,23 +167,32 @@ class HttpServerTransport:
         async with asyncio.timeout(self.limits.unread_seconds):
             await self._room.wait()
 
-    def open_stream(self, session_id: str | None) -> EventBuffer | None:
-        """The stream for a client to read; None if one reads it already. LookupError above the limit of sessions."""
-        self._used_at = self._loop.time()
-        stream = self._connection_stream if session_id is None else self._session_stream(session_id)
-        if stream.has_reader:
-            return None
-        stream.attach()
-        stream.is_known = stream.is_known or session_id is None or session_id in self._streamless
-        return stream
+    def find_stream(self, session_id: str | None) -> EventBuffer:
+        """The stream of a session, or the connection's own; LookupError above the limit of sessions."""
+        return self._connection_stream if session_id is None else self._session_stream(session_id)
 
-    def close_stream(self, session_id: str | None, stream: EventBuffer) -> None:
+    def open_stream(self, session_id: str | None, stream: EventBuffer, last_event: int | None) -> int:
+        """Let a client read it; the number to read with. LookupError if events after its last one are not kept."""
+        self._used_at = self._loop.time()
+        reader = stream.attach(last_event)
+        stream.is_known = stream.is_known or session_id is None or session_id in self._streamless
+        return reader
+
+    def close_stream(self, session_id: str | None, stream: EventBuffer, reader: int) -> None:
         """The client reads it no more; frames that come meanwhile wait for the next one."""
         self._used_at = self._loop.time()
-        stream.detach()
+        stream.detach(reader)
         self._drained.set()
-        if session_id is not None and stream.is_empty and self._session_streams.get(session_id) is stream:
+        is_idle = not stream.has_reader and stream.is_empty and not stream.was_read
+        if session_id is not None and is_idle and self._session_streams.get(session_id) is stream:
             del self._session_streams[session_id]
+
+    def confirm(self, session_id: str | None, last_event: int) -> None:
+        """The client has received the events of a stream up to this one."""
+        self._used_at = self._loop.time()
+        stream = self._connection_stream if session_id is None else self._session_streams.get(session_id)
+        if stream is not None:
+            stream.confirm(last_event)
 
     def end_input(self, reason: str) -> None:
         """The client will send nothing more, or is not listened to: the turns end, answers are still sent."""
@@ -240,10 +254,18 @@ class HttpServerTransport:
     def _session_stream(self, session_id: str) -> EventBuffer:
         stream = self._session_streams.get(session_id)
         if stream is None:
-            if len(self._session_streams) >= self.limits.sessions:
+            if len(self._session_streams) >= self.limits.sessions and not self._forget_stream():
                 raise LookupError("too many sessions on one connection")
-            stream = self._session_streams[session_id] = EventBuffer(self._sent)
+            stream = self._session_streams[session_id] = EventBuffer(self._sent, confirms=self.confirms)
         return stream
+
+    def _forget_stream(self) -> bool:
+        """Make room for another session; returns whether there was a stream that nobody reads or has to read."""
+        for session_id, stream in self._session_streams.items():
+            if not stream.has_reader and stream.is_empty:
+                del self._session_streams[session_id]
+                return True
+        return False
 
     def _over_high_water(self, receiver: Receiver) -> None:
         if self._unsent > self.limits.unread_bytes:

@@ -12,7 +12,7 @@ from accord.transports.transport import Receiver
 
 
 class MessageTransport(ABC):
-    """Sends frames one after the other from a task; opening, receiving and closing depend on the connection."""
+    """Queues frames for a task that sends them; opening, sending, receiving and closing depend on the connection."""
 
     def __init__(self, high_water: int) -> None:
         self._high_water = high_water
@@ -72,32 +72,22 @@ class MessageTransport(ABC):
         self._room.set()
         return self._delivery
 
-    async def _send_frames(self) -> None:
-        """Send until the transport is closed and nothing is left; raises what sending raises."""
-        while self._frames or not self._is_closed:
-            if not self._frames:
-                self._wake.clear()
-                await self._wake.wait()
-                continue
-            frame = self._frames.popleft()
-            await self._send_frame(frame)
-            self._unsent -= len(frame)
-            if self._is_send_paused and self._unsent <= self._high_water // 4:
-                self._is_send_paused = False
-                if self._receiver is not None and not self._is_closed:
-                    self._receiver.send_resumed()
-
-    @abstractmethod
-    async def _send_frame(self, frame: bytes) -> None: ...
+    def _frame_sent(self, size: int) -> None:
+        self._unsent -= size
+        if self._is_send_paused and self._unsent <= self._high_water // 4:
+            self._is_send_paused = False
+            if self._receiver is not None and not self._is_closed:
+                self._receiver.send_resumed()
 
     @abstractmethod
     async def _close(self) -> None: ...
 
-    @abstractmethod
-    def _readers(self) -> list[asyncio.Task[None]]: ...
+    def _readers(self) -> list[asyncio.Task[None]]:
+        """Tasks beside the sender that end with the connection."""
+        return []
 
     async def _end_tasks(self, sender: asyncio.Task[None] | None, seconds: float) -> bool:
-        """Wait for the sender for so many seconds, then end it and the readers; whether the connection was lost before."""
+        """Wait for the sender for so many seconds, then end it and the others; whether the connection was lost before."""
         was_lost, self._is_closed = self._is_closed, True
         self._room.set()
         self._wake.set()

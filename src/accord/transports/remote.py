@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from accord.errors import ConnectionClosed
@@ -11,7 +11,7 @@ from accord.transports.framing import FRAME_LIMIT
 from accord.transports.http_client import HttpTransport
 from accord.transports.http_request import LOOPBACK_NAMES, SECRET_PARAMETERS
 from accord.transports.transport import Receiver, Transport
-from accord.transports.websocket import WebSocketRefused, WebSocketTransport
+from accord.transports.websocket import RESUME_SECONDS, WebSocketRefused, WebSocketTransport
 
 Profile: TypeAlias = Literal["auto", "http", "websocket"]
 
@@ -31,10 +31,12 @@ class RemoteTransport:
         headers: Mapping[str, str] | None = None,
         profile: Profile = "auto",
         frame_limit: int = FRAME_LIMIT,
+        resume_seconds: float = RESUME_SECONDS,
     ) -> None:
         self._headers = dict(headers or {})
         self._profile: Profile = profile
         self._frame_limit = frame_limit
+        self._resume_seconds = resume_seconds
         self._url, self._is_websocket_only = _check_url(url, self._headers)
         self._inner: Transport | None = None
         self._is_closed = False
@@ -51,7 +53,7 @@ class RemoteTransport:
                     raise
             else:
                 return
-        await self._open(HttpTransport(self._url, headers=self._headers, frame_limit=self._frame_limit), receiver)
+        await self._open(HttpTransport(self._url, **self._options()), receiver)
 
     def send(self, frame: bytes) -> None:
         """Never blocks. A frame that nobody can read any more is dropped: the receiver knows."""
@@ -81,7 +83,14 @@ class RemoteTransport:
     def _websocket(self) -> WebSocketTransport:
         scheme, separator, rest = self._url.partition("://")
         url = f"{scheme.replace('http', 'ws')}{separator}{rest}"
-        return WebSocketTransport(url, headers=self._headers, frame_limit=self._frame_limit)
+        return WebSocketTransport(url, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "headers": self._headers,
+            "frame_limit": self._frame_limit,
+            "resume_seconds": self._resume_seconds,
+        }
 
     async def _open(self, inner: Transport, receiver: Receiver) -> None:
         await inner.open(receiver)

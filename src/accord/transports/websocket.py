@@ -1,4 +1,8 @@
-"""The client's end of a WebSocket: one text message for each frame, all sessions on one socket."""
+"""The client's end of a WebSocket: one text message for each frame, all sessions on one socket.
+
+Where the server offers it, the connection outlives the socket: when that is cut, the client connects again and both sides
+send what the other has missed. Until then frames wait, and nobody above notices.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +15,24 @@ from typing import Any
 from accord.errors import ConnectionClosed
 from accord.transports.frame_reader import FrameDelivery
 from accord.transports.framing import FRAME_LIMIT
-from accord.transports.message_transport import MessageTransport
+from accord.transports.http_messages import CONNECTION_ID, RECEIVED, RESUME, read_number
+from accord.transports.resumption import END, Backoff, LinkedTransport
 from accord.transports.transport import HIGH_WATER, Receiver
+
+RESUME_SECONDS = 60.0
+"""How long a client tries to get a connection back."""
 
 _OPEN_SECONDS = 20.0
 _CLOSE_SECONDS = 2.0
+_NOT_FINAL = (1001, 1006, 1011, 1012, 1013, 1014)  # the socket ended, perhaps not the connection
+_SHORT_SECONDS = 2.0  # for a server that has said goodbye: if it was a proxy, it is back soon
 
 
 class WebSocketRefused(ConnectionClosed):
     """There is a server, but it does not offer a WebSocket there."""
 
 
-class WebSocketTransport(MessageTransport):
+class WebSocketTransport(LinkedTransport):
     """A connection to a server. Opening it raises WebSocketRefused where the server offers no WebSocket."""
 
     def __init__(
@@ -32,29 +42,36 @@ class WebSocketTransport(MessageTransport):
         headers: Mapping[str, str] | None = None,
         frame_limit: int = FRAME_LIMIT,
         high_water: int = HIGH_WATER,
+        resume_seconds: float = RESUME_SECONDS,
     ) -> None:
         super().__init__(high_water)
         self._url = url
         self._headers = dict(headers or {})
         self._frame_limit = frame_limit
+        self._resume_seconds = resume_seconds
+        self._connection_id = ""
         self._socket: Any = None
-        self._reader: asyncio.Task[None] | None = None
-        self._sender: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
     async def open(self, receiver: Receiver) -> None:
         """Connect, and begin to receive."""
         self._check_not_closed()
-        self._socket = await self._connect()
-        self._reader = asyncio.create_task(self._read(self._attach(receiver)), name="accord WebSocket reader")
-        self._sender = asyncio.create_task(self._write(), name="accord WebSocket writer")
+        self._socket = await self._connect({RESUME: "1"} if self._resume_seconds > 0 else {})
+        answer = self._socket.response.headers
+        offered = read_number(answer.get(RESUME))
+        if offered and self._resume_seconds > 0 and answer.get(CONNECTION_ID):
+            self._is_resumable = True
+            self._resume_seconds = min(self._resume_seconds, offered)
+            self._connection_id = answer[CONNECTION_ID]
+        self._task = asyncio.create_task(self._run(self._attach(receiver)), name="accord WebSocket")
 
-    async def _connect(self) -> Any:
+    async def _connect(self, headers: Mapping[str, str]) -> Any:
         connect = load_extra("websockets.asyncio.client").connect
         errors = load_extra("websockets.exceptions")
         try:
             return await connect(
                 self._url,
-                additional_headers=self._headers,
+                additional_headers={**self._headers, **headers},
                 user_agent_header="accord",
                 compression=None,  # costs more time than it saves, but for slow lines
                 max_size=self._frame_limit,
@@ -63,40 +80,121 @@ class WebSocketTransport(MessageTransport):
             )
         except errors.InvalidHandshake as error:
             raise WebSocketRefused(f"{self._url} offers no WebSocket: {error}", kind="not_started") from error
-        except (OSError, TimeoutError, errors.WebSocketException) as error:
+        except (OSError, TimeoutError, EOFError, errors.WebSocketException) as error:
             raise ConnectionClosed(f"cannot connect to {self._url}: {error}", kind="not_started") from error
 
-    async def _read(self, delivery: FrameDelivery) -> None:
+    async def _run(self, delivery: FrameDelivery) -> None:
+        received = 0
+        while True:
+            ended = await self._use(delivery, received)
+            if ended is None:
+                return
+            reason, seconds = ended
+            if not self._is_resumable or not seconds:
+                self._lose(delivery, reason)
+                return
+            try:
+                received = await self._resume(reason, seconds)
+            except ConnectionClosed as closed:
+                self._lose(delivery, closed.reason)
+                return
+
+    async def _use(self, delivery: FrameDelivery, received: int) -> tuple[str, float] | None:
+        """Read and write until the socket ends: why, and how long to try again. None when this side has closed."""
+        reader = asyncio.create_task(self._read(delivery), name="accord WebSocket reader")
+        writer = asyncio.create_task(self._write(_ClientLink(self._socket), received), name="accord WebSocket writer")
+        try:
+            await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+            if writer.done() and writer.exception() is None and not reader.done():
+                return None
+            return await reader
+        finally:
+            for task in (reader, writer):
+                task.cancel()
+            await asyncio.gather(reader, writer, return_exceptions=True)
+
+    async def _read(self, delivery: FrameDelivery) -> tuple[str, float]:
         closed = load_extra("websockets.exceptions").ConnectionClosed
         try:
             while True:
                 message = await self._socket.recv()
-                if isinstance(message, str) and (frame := message.encode().strip()):
+                if isinstance(message, bytes):
+                    self._bytes_received(message)
+                    continue
+                frame = message.encode().strip()
+                self._frame_received(len(frame))
+                if frame:
                     delivery.deliver([frame.replace(b"\n", b" ") if b"\n" in frame else frame])
                 if delivery.is_paused:
                     await self._room.wait()
-        except (OSError, closed) as error:
-            self._is_closed = True
-            self._wake.set()
-            delivery.lose(ConnectionClosed(f"the server closed the WebSocket: {error}"))
+        except (OSError, closed, ValueError) as error:
+            return f"the server closed the WebSocket: {error}", self._time_to_resume(error)
 
-    async def _write(self) -> None:
-        with suppress(OSError, load_extra("websockets.exceptions").ConnectionClosed):  # the reader tells
-            await self._send_frames()
+    def _time_to_resume(self, error: Exception) -> float:
+        frames = [frame for frame in (getattr(error, "rcvd", None), getattr(error, "sent", None)) if frame is not None]
+        if isinstance(error, ValueError) or any(frame.code not in _NOT_FINAL for frame in frames):
+            return 0.0
+        has_goodbye = getattr(error, "rcvd", None) is not None
+        return min(_SHORT_SECONDS, self._resume_seconds) if has_goodbye else self._resume_seconds
 
-    async def _send_frame(self, frame: bytes) -> None:
-        await self._socket.send(frame, text=True)
+    async def _resume(self, reason: str, seconds: float) -> int:
+        """Connect again; how many frames the server has received. ConnectionClosed when there is no more hope."""
+        with suppress(Exception):
+            self._socket.transport.abort()
+        backoff = Backoff(seconds)
+        while True:
+            try:
+                return await self._connect_again()
+            except WebSocketRefused as refused:
+                if _status(refused) is None or _status(refused) in (429, 500, 502, 503, 504):
+                    reason = refused.reason
+                else:
+                    raise ConnectionClosed(
+                        f"{self._url}: the connection could not be resumed: {refused.reason}"
+                    ) from None
+            except ConnectionClosed as closed:
+                reason = closed.reason
+            if not await backoff.wait():
+                raise ConnectionClosed(f"{reason} (tried again for {seconds:g} s)")
 
-    def _readers(self) -> list[asyncio.Task[None]]:
-        return [] if self._reader is None else [self._reader]
+    async def _connect_again(self) -> int:
+        headers = {CONNECTION_ID: self._connection_id, RECEIVED: str(self._received), RESUME: "1"}
+        self._socket = await self._connect(headers)
+        received = read_number(self._socket.response.headers.get(RECEIVED))
+        try:
+            if received is None:
+                raise ValueError("it does not say what it has received")
+            self._sent.confirm(received)
+            self._sent.after(received)
+        except (ValueError, LookupError) as error:
+            raise WebSocketRefused(f"{self._url} can't resume the connection: {error}") from None
+        return received
 
     async def _close(self) -> None:
-        await self._end_tasks(self._sender, _CLOSE_SECONDS)
+        await self._end_tasks(self._task, _CLOSE_SECONDS)
         if self._socket is not None:
-            with suppress(OSError, TimeoutError):
+            with suppress(OSError, TimeoutError, load_extra("websockets.exceptions").ConnectionClosed):
                 async with asyncio.timeout(2 * _CLOSE_SECONDS):
+                    if self._is_resumable:
+                        await self._socket.send(END)
                     await self._socket.close()
         self._deliver_close()
+
+
+class _ClientLink:
+    def __init__(self, socket: Any) -> None:
+        self._socket = socket
+
+    async def send_text(self, frame: bytes) -> None:
+        await self._socket.send(frame, text=True)
+
+    async def send_bytes(self, data: bytes) -> None:
+        await self._socket.send(data)
+
+
+def _status(refused: WebSocketRefused) -> int | None:
+    """The status of the response; None if there was none that could be read."""
+    return getattr(getattr(refused.__cause__, "response", None), "status_code", None)
 
 
 def load_extra(module: str) -> Any:

@@ -1,0 +1,225 @@
+"""Connections that are cut at any byte and resumed: nothing is lost, doubled or out of order, and no wait is endless."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from accord import Agent, Client, ConnectionClosed, Remote, Turn, permissions
+from accord.dialects.negotiation import ProtocolVersion
+from accord.store import MemoryStore
+from accord.transports import resumption
+from accord.transports.http_server import HttpLimits
+from accord.transports.remote import Profile
+from tests.client.test_remote import served
+from tests.cutting_proxy import CuttingProxy, cutting_proxy, seeded_cuts
+
+SEEDS = int(os.environ.get("ACCORD_SEEDS", "10"))
+"""The number of conversations, each with about twenty cuts; `make soak` has more of them."""
+
+
+@pytest.fixture(params=["websocket", "http"])
+def profile(request: pytest.FixtureRequest) -> Profile:
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def short_delays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resumption, "_FIRST_DELAY", 0.002)
+    monkeypatch.setattr(resumption, "_LONGEST_DELAY", 0.05)
+
+
+class History:
+    """An agent that counts aloud and asks now and then, with a record of everything that reached it."""
+
+    def __init__(self) -> None:
+        self.agent = agent = Agent("counter", store=MemoryStore(), slow_loop_seconds=None, merge_seconds=0.0)
+        self.prompts: list[str] = []
+        self.ticks: list[int] = []
+        self.answers: list[bool] = []
+        self.asked: list[str] = []
+        self.go = asyncio.Event()
+
+        @agent.prompt
+        async def count(turn: Turn) -> None:
+            self.prompts.append(turn.text)
+            if turn.text == "wait":
+                await turn.say("begun ")
+                await self.go.wait()
+                await turn.say("done")
+                return
+            for number in range(int(turn.text)):
+                await turn.say(f"{number} ")
+                if number % 20 == 10:
+                    async with turn.tool_call(f"Step {number}", kind="edit") as call:
+                        self.answers.append(await turn.allowed(call))
+
+        @agent.notification("_acme/tick")
+        async def tick(params: Any) -> None:
+            self.ticks.append(params["n"])
+
+        @agent.method("_acme/echo")
+        async def echo(params: Any) -> Any:
+            return params
+
+    async def allow(self, request: Any) -> Any:
+        self.asked.append(request.title)
+        return await permissions.allow_all(request)
+
+
+@asynccontextmanager
+async def cut_connection(
+    history: History, profile: Profile, version: ProtocolVersion = 1, limits: HttpLimits | None = None, **options: Any
+) -> AsyncIterator[tuple[Client, CuttingProxy]]:
+    async with served(history.agent.asgi(limits=limits)) as url, cutting_proxy(url) as (through, proxy):
+        target = Remote(through, profile=profile, **options)
+        async with Client(target, version=version, on_permission=history.allow) as client:
+            yield client, proxy
+
+
+async def check_history(seed: int, profile: Profile, version: ProtocolVersion, cuts: int, numbers: int) -> int:
+    """A conversation with connections cut by the seed; returns how many were."""
+    history = History()
+    async with cut_connection(history, profile, version) as (client, proxy), asyncio.timeout(60):
+        session = await client.new_session(cwd="/tmp")
+        proxy.cut_point = seeded_cuts(seed, cuts, proxy, 50, 4000)
+        proxy.cut_all()
+        for turn in range(2):
+            reply = session.prompt(str(numbers))
+            for number in range(10):
+                await client.notify("_acme/tick", {"n": 10 * turn + number})
+                assert await client.request("_acme/echo", {"n": number}) == {"n": number}
+            assert (await reply).text.split() == [str(number) for number in range(numbers)]
+    steps = [f"Step {number}" for number in range(numbers) if number % 20 == 10]
+    assert history.prompts == [str(numbers)] * 2
+    assert history.ticks == list(range(20))
+    assert history.asked == steps * 2
+    assert history.answers == [True] * len(steps) * 2
+    return proxy.cuts
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("seed", range(SEEDS))
+async def test_cuts_lose_double_and_reorder_nothing(seed: int, profile: Profile):
+    version: ProtocolVersion = (1, 2, "2-draft")[seed % 3]
+    assert await check_history(seed, profile, version, cuts=25, numbers=150) >= 20
+
+
+async def test_a_turn_lives_on_while_the_network_is_down(profile: Profile, version: ProtocolVersion):
+    history = History()
+    async with cut_connection(history, profile, version) as (client, proxy), asyncio.timeout(30):
+        session = await client.new_session(cwd="/tmp")
+        reply = session.prompt("wait")
+        await anext(aiter(reply))
+        proxy.is_down = True
+        proxy.cut_all()
+        history.go.set()
+        await asyncio.sleep(0.2)  # the client tries in vain meanwhile
+        proxy.is_down = False
+        assert (await reply).text == "begun done"
+        assert history.prompts == ["wait"]
+
+
+async def test_a_question_that_was_asked_on_a_lost_connection_is_answered_once(profile: Profile):
+    history = History()
+    answer = asyncio.Event()
+    asked: asyncio.Queue[str] = asyncio.Queue()
+
+    async def allow(request: Any) -> Any:
+        asked.put_nowait(request.title)
+        await answer.wait()
+        return await permissions.allow_all(request)
+
+    history.allow = allow
+    async with cut_connection(history, profile) as (client, proxy), asyncio.timeout(30):
+        session = await client.new_session(cwd="/tmp")
+        reply = session.prompt("15")
+        assert await asked.get() == "Step 10"
+        proxy.cut_all()
+        answer.set()
+        assert (await reply).text.split() == [str(number) for number in range(15)]
+    assert (history.answers, asked.empty()) == ([True], True)
+
+
+async def test_a_client_gives_up_after_its_time(profile: Profile):
+    history = History()
+    async with cut_connection(history, profile, resume_seconds=1) as (client, proxy), asyncio.timeout(20):
+        session = await client.new_session(cwd="/tmp")
+        reply = session.prompt("wait")
+        await anext(aiter(reply))
+        proxy.is_down = True
+        proxy.cut_all()
+        with pytest.raises(ConnectionClosed, match="tried again for 1 s"):
+            await reply
+        assert (await client.wait_closed()).kind == "peer_closed"
+
+
+async def test_a_server_gives_up_after_its_time_and_the_client_is_told(profile: Profile):
+    history = History()
+    app = history.agent.asgi(limits=HttpLimits(idle_seconds=1))
+    async with served(app) as url, cutting_proxy(url) as (through, proxy), asyncio.timeout(20):
+        client = Client(Remote(through, profile=profile))
+        await client.open()
+        reply = (await client.new_session(cwd="/tmp")).prompt("wait")
+        await anext(aiter(reply))
+        proxy.is_down = True
+        proxy.cut_all()
+        while app.connections:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        proxy.is_down = False
+        with pytest.raises(ConnectionClosed):
+            await reply
+        await client.aclose()
+
+
+async def test_without_time_to_resume_a_cut_is_the_end(profile: Profile):
+    history = History()
+    async with cut_connection(history, profile, resume_seconds=0) as (client, proxy), asyncio.timeout(20):
+        await client.new_session(cwd="/tmp")
+        proxy.cut_all()
+        assert (await client.wait_closed()).kind == "peer_closed"
+
+
+async def test_updates_beyond_the_window_wait_for_a_client_that_was_cut(profile: Profile):
+    history = History()
+    text = "x" * 10_000
+    said = 0
+    begun = asyncio.Event()
+
+    @history.agent.command("flood", "Say a lot")
+    async def flood(turn: Turn) -> None:
+        nonlocal said
+        for _ in range(1000):
+            await turn.say(text)
+            said += len(text)
+            begun.set()
+
+    async with cut_connection(history, profile) as (client, proxy), asyncio.timeout(30):
+        session = await client.new_session(cwd="/tmp")
+        reply = session.prompt("/flood")
+        await begun.wait()
+        proxy.is_down = True
+        proxy.cut_all()
+        before = -1
+        while before != said:  # until it stands still
+            before = said
+            await asyncio.sleep(0.3)
+        assert said < 5_000_000
+        proxy.is_down = False
+        assert len((await reply).text) == 10_000_000
+
+
+async def test_a_client_that_closes_ends_its_turn_at_once(profile: Profile):
+    history = History()
+    app = history.agent.asgi()
+    async with served(app) as url, asyncio.timeout(20):
+        async with Client(Remote(url, profile=profile)) as client:
+            reply = (await client.new_session(cwd="/tmp")).prompt("wait")
+            await anext(aiter(reply))
+        while app.connections:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
