@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from accord import permissions
 from accord.apps.console.conversation_records import ConversationRecords
 from accord.apps.console.screen.export import as_markdown
 from accord.client.client import Client
 from accord.session.entities import Plan, PlanEntry
-from accord.session.updates import PlanPatch, ToolCallPatch
+from accord.session.updates import CompactionPatch, PlanPatch, ToolCallPatch
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 
@@ -94,6 +96,56 @@ async def test_a_plan_of_a_turn_that_was_refused_says_that_it_is_broken_off(tmp_
         agent.finish(asked, "refusal")
         await stage.shows("● ready", "interrupted", "○ Read the code")
         assert "▸" not in stage.text
+
+
+async def test_a_plan_that_a_turn_leaves_in_progress_is_paused_beside_ready(tmp_path, version):
+    agent = ScriptedAgent(version)
+    async with opened(agent, tmp_path, version=version) as stage:
+        await stage.send("Plan it")
+        asked = await agent.next("session/prompt")
+        agent.begin(asked)
+        agent.tell(PLAN)
+        await stage.shows("▸ Read the code")
+        agent.finish(asked)
+        await stage.shows("● ready", "paused", "○ Read the code")
+        assert "▸" not in stage.text
+        await stage.send("Go on")
+        asked = await agent.next("session/prompt")
+        agent.begin(asked)
+        await stage.shows("▸ Read the code")  # it may continue
+        agent.finish(asked, "cancelled")
+        await stage.shows("● ready", "○ Read the code")
+        assert "▸" not in stage.text
+
+
+async def test_a_turn_that_fails_leaves_neither_call_nor_plan_at_work(tmp_path):
+    agent = ScriptedAgent(1)
+    async with opened(agent, tmp_path, version=1) as stage:
+        await stage.send("Plan it")
+        asked = await agent.next("session/prompt")
+        agent.tell(CALL)
+        agent.tell(PLAN)
+        await stage.shows("◐ ⇥ Exit plan mode", "▸ Read the code")
+        asked.fail(-32603, "the model is gone")
+        await stage.shows("● ready", "∅ ⇥ Exit plan mode", "interrupted", "○ Read the code")
+        assert "▸" not in stage.text
+
+
+@pytest.mark.parametrize("end", ["end_turn", "cancelled", "death"])
+async def test_a_compaction_that_nobody_finishes_is_not_at_work_beside_ready(tmp_path, end):
+    agent = ScriptedAgent(2)
+    async with opened(agent, tmp_path, version=2) as stage:
+        await stage.send("Go")
+        asked = await agent.next("session/prompt")
+        agent.begin(asked)
+        agent.tell(CompactionPatch(id="k", status="in_progress"))
+        await stage.shows("compacting the context…")
+        if end == "death":
+            agent.die(3)
+        else:
+            agent.finish(asked, end)
+        await stage.shows("agent ended" if end == "death" else "● ready", "compaction of the context: no result")
+        assert "compacting the context…" not in stage.text
 
 
 async def test_what_is_kept_and_exported_of_such_a_call_says_so(tmp_path):

@@ -200,6 +200,12 @@ class Conversation:
         self.plan_is_old = True
         self._on_change("plan")
 
+    def end_work(self) -> None:
+        """The agent works no more: nothing looks as if it still did. (The client closes tool calls and plans.)"""
+        for block in self._compactions.values():
+            if block.end():
+                self._on_change("block")
+
     def _message(self, role: str, message_id: str, content: list[Content], *, added: bool) -> None:
         block = self._messages.get((role, message_id))
         if block is not None and added and self._weights.get(id(block), 0) > self.most // 4:

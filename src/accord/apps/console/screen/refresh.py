@@ -70,7 +70,7 @@ class ScreenRefresh:
                 main.conversation.changed()
                 return
             case "plan":
-                main.plan.set_plan(tab.conversation.plan, palette, is_old=tab.conversation.plan_is_old)
+                self._show_plan(tab)
             case "questions":
                 self._show_question(tab)
             case "queue":
@@ -79,9 +79,16 @@ class ScreenRefresh:
             case "commands":
                 self._update_welcome(tab)
             case "status":
+                self._show_plan(tab)
                 self._restore_draft(tab)
                 self._update_welcome(tab)
         self.update_status()
+
+    def _show_plan(self, tab: SessionTab) -> None:
+        conversation = tab.conversation
+        self._main.plan.set_plan(
+            conversation.plan, self._screen.palette, is_old=conversation.plan_is_old, is_idle=not tab.is_busy
+        )
 
     def agent_changed(self) -> None:
         """The agent is starting, ready or gone."""

@@ -237,6 +237,7 @@ class SessionTab:
         """The connection is closed. The queue stays."""
         self.is_stopping = False
         self.busy_since = None
+        self.conversation.end_work()
         self._changed("status")
 
     async def _run_turn(self, text: str) -> None:
@@ -266,6 +267,7 @@ class SessionTab:
             self.is_stopping, self.busy_since = False, None
             if self.recording is not None:
                 self._saving = asyncio.create_task(self.recording.save(), name="accord record")
+            self.conversation.end_work()
             self._changed("status")
             self.queue.send_next()
 
@@ -308,6 +310,7 @@ class SessionTab:
     def _conversation_changed(self, part: Part) -> None:
         if part == "status" and not self.is_busy:
             self.is_stopping = False
+            self.conversation.end_work()
         self._changed(part)
         if part == "status" and self._turn is None:
             self.queue.send_next()  # an agent that worked by itself may have become idle

@@ -105,10 +105,20 @@ class CompactionBlock(Block):
     def __init__(self, compaction: Compaction) -> None:
         super().__init__()
         self._compaction = compaction
+        self._has_ended = False
+        """The agent has stopped working without saying how the compaction ended."""
 
     def show(self, compaction: Compaction) -> None:
-        self._compaction = compaction
+        self._compaction, self._has_ended = compaction, False
         self.invalidate()
+
+    def end(self) -> bool:
+        """The agent works no more; returns whether that changes what is shown."""
+        is_news = self._compaction.status == "in_progress" and not self._has_ended
+        self._has_ended = True
+        if is_news:
+            self.invalidate()
+        return is_news
 
     def plain(self) -> str:
         return visible(render_text(self._compaction.summary))
@@ -120,7 +130,7 @@ class CompactionBlock(Block):
     def draw(self, canvas: Canvas) -> list[Strip]:
         compaction = self._compaction
         text = {
-            "in_progress": "compacting the context…",
+            "in_progress": "compaction of the context: no result" if self._has_ended else "compacting the context…",
             "completed": "the context was compacted",
             "failed": f"compacting the context failed: {one_line(compaction.error or 'no reason given')}",
         }.get(compaction.status, f"compaction: {one_line(compaction.status)}")

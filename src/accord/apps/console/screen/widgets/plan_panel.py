@@ -19,8 +19,11 @@ MOST_LINES = 8
 class PlanPanel(Panel):
     """Shows the whole plan, one line of an old one, and nothing if there is none."""
 
-    def set_plan(self, plan: Plan | None, palette: Palette, *, is_old: bool = False) -> None:
-        """`is_old`: the agent has not updated the plan since the last prompt; it takes one line then."""
+    def set_plan(self, plan: Plan | None, palette: Palette, *, is_old: bool = False, is_idle: bool = False) -> None:
+        """`is_old`: the agent has not updated the plan since the last prompt; it takes one line then.
+
+        `is_idle`: the agent does not work; no entry is in progress then.
+        """
         if plan is None or not plan.entries:
             self.set_text(Text())
             return
@@ -30,8 +33,8 @@ class PlanPanel(Panel):
             self.set_text(heading.append(" ✓", palette.good))
             return
         entries: Sequence[PlanEntry] = plan.entries
-        if plan.ended_without_result:
-            heading.append("  interrupted", palette.warning)
+        if plan.ended_without_result or (is_idle and any(entry.status == "in_progress" for entry in entries)):
+            heading.append("  interrupted" if plan.ended_without_result else "  paused", palette.warning)
             entries = [_not_started(entry) for entry in entries]
         lines = _lines(entries, palette)
         if is_old:
