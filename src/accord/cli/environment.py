@@ -30,6 +30,7 @@ def load_environment(cwd: Path) -> Environment:
         plain=settings.plain,
         start_timeout=settings.start_timeout,
         keeps_conversations=settings.conversations,
+        saves_checkpoints=settings.checkpoints,
     )
 
 

@@ -22,7 +22,7 @@ from accord.local.shadow_repository import ShadowRepository
 
 MOST_TURNS = 50
 _MOST_SESSIONS = 200
-_MOST_CHECKPOINTS = 400
+MOST_CHECKPOINTS = 400
 MAX_AGE = 30 * 24 * 3600.0
 MAX_SIZE = 2 * 1024**3
 _LONGEST_TEXT = 500
@@ -118,7 +118,7 @@ def remove_old_checkpoints(state: Path, own: Iterable[ShadowRepository]) -> None
 
 def _clean(repository: ShadowRepository) -> None:
     references = sorted((repository.git_dir / "refs" / "checkpoints").iterdir(), reverse=True)
-    old = [path for number, path in enumerate(references) if number >= 2 * _MOST_CHECKPOINTS or _age(path) > MAX_AGE]
+    old = [path for number, path in enumerate(references) if number >= 2 * MOST_CHECKPOINTS or _age(path) > MAX_AGE]
     for path in old:
         path.unlink(missing_ok=True)
     loose = repository.git_dir / "objects" / "17"

@@ -24,9 +24,9 @@ from accord.local.git import is_git_name
 from accord.local.git_processes import GitProcesses
 from accord.local.ignore_rules import find_top, user_rules
 from accord.local.paths import ResolvedPath
-from accord.local.shadow_repository import EMPTY_TREE, LINK, Entry, SavedTree, Scan, ShadowRepository
+from accord.local.shadow_repository import EMPTY_TREE, LINK, Entry, Notes, SavedTree, Scan, ShadowRepository
 
-_TIMEOUT = 60.0
+TIMEOUT = 60.0
 """Seconds. The first checkpoint of a directory reads all its files."""
 _MOST_NESTED = 100
 _LOST = "its content is not saved any more"
@@ -79,6 +79,8 @@ class Checkpoints:
         self._user_rules: str | None = None
         self._tops: dict[Path, Path] = {}
         self._is_closed = False
+        self.unsaved: dict[str, str] = {}
+        """What the last save has left out, as `omitted` says it."""
 
     def close(self) -> None:
         """End all processes. Calls that still run in other threads fail."""
@@ -99,9 +101,12 @@ class Checkpoints:
 
     # saving
 
-    def save(self, on_stored: Callable[[], None] = lambda: None) -> Checkpoint:
-        """Save the files as they are now. `on_stored` is called as soon as they may change again."""
-        deadline = time.monotonic() + _TIMEOUT
+    def save(self, on_stored: Callable[[], None] = lambda: None, *, is_kept: bool = True) -> Checkpoint:
+        """Save the files as they are now. `on_stored` is called as soon as they may change again.
+
+        One that is not kept is for comparisons only: it may be removed within the hour.
+        """
+        deadline = time.monotonic() + TIMEOUT
         with _as_failure(), ExitStack() as locks:
             scans = list(self._scan_all(locks, deadline))
             on_stored()
@@ -110,7 +115,9 @@ class Checkpoints:
             for repository, scan in scans:
                 with _reset_after_error(repository):
                     trees.append(repository.fold(scan, deadline))
-                repository.keep(name, trees[-1])
+                if is_kept:
+                    repository.keep(name, trees[-1])
+            self.unsaved = dict(_paths((repository.top, scan.notes) for repository, scan in scans))
             return Checkpoint(name, trees)
 
     def _scan_all(self, locks: ExitStack, deadline: float) -> Iterator[tuple[ShadowRepository, Scan]]:
@@ -164,7 +171,7 @@ class Checkpoints:
 
     def changes(self, old: Checkpoint, new: Checkpoint) -> list[Change]:
         """All files that differ, by path."""
-        deadline, found = time.monotonic() + _TIMEOUT, dict[str, Change]()
+        deadline, found = time.monotonic() + TIMEOUT, dict[str, Change]()
         olds, news = ({(each.directory, each.top): each for each in side.trees} for side in (old, new))
         for key in {**olds, **news}:
             repository, before, after = self._repository(*key), olds.get(key), news.get(key)
@@ -178,7 +185,7 @@ class Checkpoints:
 
     def changes_to_undo(self, target: Checkpoint, now: Checkpoint) -> list[Change]:
         """What has to be changed to get back to a checkpoint: without files that may have existed then, unsaved."""
-        deadline, changes = time.monotonic() + _TIMEOUT, self.changes(target, now)
+        deadline, changes = time.monotonic() + TIMEOUT, self.changes(target, now)
         kept = self._existed(target, [each.path for each in changes if each.old is None], deadline)
         omitted = self.omitted(now)
         return [
@@ -205,21 +212,21 @@ class Checkpoints:
 
     def omitted(self, checkpoint: Checkpoint) -> dict[str, str]:
         """The files and directories that existed but were not saved, with the reason."""
-        deadline = time.monotonic() + _TIMEOUT
-        return {
-            os.path.normpath(Path(tree.top, name)): reason
-            for tree in checkpoint.trees
-            for name, reason in self._repository(tree.directory, tree.top).notes(tree, deadline).omitted.items()
-        }
+        deadline = time.monotonic() + TIMEOUT
+        repositories = zip(self.repositories(checkpoint), checkpoint.trees, strict=True)
+        return dict(_paths((each.top, each.notes(tree, deadline)) for each, tree in repositories))
 
-    def read(self, file: SavedFile) -> bytes:
-        """The content of a file; of a link, what it says."""
-        with _as_failure():
-            repository = self._repository(file.tree.directory, file.tree.top)
-            content = next(repository.read([file.object_id], time.monotonic() + _TIMEOUT))
-        if content is None:
-            raise CheckpointFailed(_LOST)
-        return content
+    def read(self, files: Sequence[SavedFile]) -> list[bytes]:
+        """The contents of files; of a link, what it says."""
+        deadline, found = time.monotonic() + TIMEOUT, dict[SavedFile, bytes]()
+        for tree in {each.tree for each in files}:
+            group = [each for each in files if each.tree == tree]
+            contents = self._repository(tree.directory, tree.top).read([each.object_id for each in group], deadline)
+            for file, content in zip(group, contents, strict=True):
+                if content is None:
+                    raise CheckpointFailed(_LOST)
+                found[file] = content
+        return [found[each] for each in files]
 
     # restoring
 
@@ -241,7 +248,7 @@ class Checkpoints:
         return failures
 
     def _write_all(self, tree: SavedTree, changes: Sequence[Change], failures: dict[str, str]) -> None:
-        repository, deadline = self._repository(tree.directory, tree.top), time.monotonic() + _TIMEOUT
+        repository, deadline = self._repository(tree.directory, tree.top), time.monotonic() + TIMEOUT
         permissions = repository.notes(tree, deadline).permissions
         contents = repository.read([each.old.object_id for each in changes if each.old is not None], deadline)
         for change in changes:
@@ -295,6 +302,13 @@ class Checkpoints:
                 with place.parent() as directory:
                     directory.remove_directory(place.names[-1])
                 path = path.parent
+
+
+def _paths(notes: Iterable[tuple[Path, Notes]]) -> Iterator[tuple[str, str]]:
+    """What is omitted, by path."""
+    for top, each in notes:
+        for name, reason in each.omitted.items():
+            yield os.path.normpath(top / name), reason
 
 
 def _file(tree: SavedTree | None, entry: Entry | None) -> SavedFile | None:

@@ -336,6 +336,7 @@ class Environment(Struct, frozen=True, kw_only=True):
     plain: bool = False
     start_timeout: float = 60.0
     keeps_conversations: bool = True
+    saves_checkpoints: bool = True
 
     def print_notices(self) -> None:
         """On stderr, for commands without a conversation."""

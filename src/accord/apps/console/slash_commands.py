@@ -37,6 +37,7 @@ OWN_COMMANDS = {
         OwnCommand("new", "a new session in a tab", "new_session"),
         OwnCommand("clear", "a new session in this tab; F3 reopens the old one"),
         OwnCommand("resume", "open, fork or delete an earlier session", "sessions"),
+        OwnCommand("undo", "go back to the files before a turn, after a preview"),
         OwnCommand("diff", "all files changed in this session", "review"),
         OwnCommand("export", "write the conversation to a file, as Markdown or JSON", hint="path, md or json"),
         OwnCommand("options", "modes, models and all other options"),

@@ -113,6 +113,7 @@ def open_screen(run: RunOptions, theme: str | None) -> int:
         continues=run.continues,
         state=environment.state,
         records=environment.records,
+        saves_checkpoints=environment.saves_checkpoints,
         theme=theme,
         mode=run.mode,
         model=None if agent.is_builtin else run.model,

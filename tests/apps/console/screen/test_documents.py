@@ -17,8 +17,10 @@ from accord.apps.console.screen.drawing.palette import READABLE, VISIBLE
 from accord.apps.console.screen.main_screen import KEYS, MainScreen
 from accord.apps.console.screen.pages.keys_page import groups
 from accord.apps.console.screen.prompt_queue import QueuePanel
+from accord.apps.console.screen.undo import PATIENCE
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
 from accord.apps.console.slash_commands import OWN_COMMANDS
+from accord.local import checkpoint_log, checkpoints, shadow_repository
 from tests.apps.console.screen import headless
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
@@ -66,6 +68,21 @@ def test_the_figures_are_those_that_are_told():
     assert f"lines of at most {READABLE_WIDTH} characters" in PAGE
     assert f"contrast of at least {READABLE} to 1" in PAGE
     assert f"a scrollbar of at least {VISIBLE:.0f} to 1" in PAGE
+
+
+def test_the_limits_of_checkpoints_are_those_that_are_told():
+    undo = PAGE.partition("## Undo\n")[2].partition("\n## ")[0]
+    days = checkpoint_log.MAX_AGE / 24 / 3600
+    for limit in (
+        f"files of more than {shadow_repository.MAX_FILE >> 20} MiB",
+        f"more than {shadow_repository.MOST_FILES:,} files or {shadow_repository.MAX_BYTES >> 30} GiB",
+        f"longer than {checkpoints.TIMEOUT:g} seconds",
+        f"at most {PATIENCE:g} seconds",
+        f"kept for {days:g} days: at most {checkpoint_log.MOST_CHECKPOINTS} for",
+        f"the last {checkpoint_log.MOST_TURNS} turns",
+        f"take {checkpoint_log.MAX_SIZE >> 30} GiB",
+    ):
+        assert limit in " ".join(undo.split()), limit
 
 
 def test_the_readme_and_the_page_show_every_picture():

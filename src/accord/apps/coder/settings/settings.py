@@ -23,7 +23,7 @@ RESERVED = frozenset(
 BUILT_IN = "accord"
 """The name of the built-in agent, which no other can have."""
 
-SCREEN_SETTINGS = frozenset(["conversations", "plain", "start_timeout", "theme"])
+SCREEN_SETTINGS = frozenset(["checkpoints", "conversations", "plain", "start_timeout", "theme"])
 """Settings of the terminal client, whose flags belong to `accord` and not to `accord agent`."""
 
 
@@ -119,6 +119,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     conversations: Annotated[
         bool, Meta(description="whether the terminal client saves conversations, for `accord sessions --show`")
     ] = True
+    checkpoints: Annotated[
+        bool, Meta(description="whether the screen saves the files of a session before each prompt, for `/undo`")
+    ] = True
     start_timeout: Annotated[
         float, Meta(gt=0, description="seconds that an agent has to answer after it was started")
     ] = 60.0
@@ -157,8 +160,9 @@ class Setting(Struct, frozen=True, kw_only=True):
 
     @property
     def flag(self) -> str | None:
-        """Tables have none: they are set in a file."""
-        return None if self.kind == "table" or self.name == "conversations" else f"--{self.name.replace('_', '-')}"
+        """Tables have none: they are set in a file. Nor has what is saved for later."""
+        is_without = self.kind == "table" or self.name in ("checkpoints", "conversations")
+        return None if is_without else f"--{self.name.replace('_', '-')}"
 
 
 @cache

@@ -13,7 +13,7 @@ from textual import events, on
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 
 from accord.apps.console.sanitizer import one_line, strip_controls
 from accord.apps.console.screen.agent import ScreenAgent
@@ -31,7 +31,6 @@ from accord.apps.console.screen.keys import KeyRouter, modified_enter, recognize
 from accord.apps.console.screen.login import LoginController
 from accord.apps.console.screen.main_screen import KEYS, MainScreen
 from accord.apps.console.screen.options import OptionController
-from accord.apps.console.screen.pages.choice_page import ChoicePage
 from accord.apps.console.screen.pages.keys_page import KeysPage
 from accord.apps.console.screen.pages.review_page import EditFile, ReviewPage, changed_files
 from accord.apps.console.screen.pages.sessions_page import SavedSessions
@@ -47,6 +46,7 @@ from accord.apps.console.screen.slash_completion import CompletionPanel
 from accord.apps.console.screen.startup import AgentStarter
 from accord.apps.console.screen.tabs import Tabs
 from accord.apps.console.screen.themes import THEMES, ThemePage, default_theme
+from accord.apps.console.screen.undo import UndoController
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
 from accord.apps.console.screen.widgets.form_bar import LinkBar
 from accord.apps.console.screen.widgets.lines_view import LinesView
@@ -88,13 +88,15 @@ class ScreenApp(App[int]):
             self, on_change=self._agent_changed, choose_login=self.login.choose, run_login=self.handover.run
         )
         self.pictures = PastedPictures(self, self.agent)
+        self.undo = UndoController(self)
         self.tabs = Tabs(
             self,
             self.agent,
             self.drafts,
             self.pictures,
+            before_turn=self.undo.before_turn,
             on_change=self._tab_changed,
-            on_sent=self.history.save,
+            on_sent=self._prompt_sent,
             on_close=self._tab_closed,
         )
         self.screen_refresh = ScreenRefresh(
@@ -177,6 +179,7 @@ class ScreenApp(App[int]):
         self.farewell = farewell(self.options.agent, self.tabs)
         await self.history.close(self.tabs)
         self.tasks.cancel()
+        self.undo.close()
         await self.shell.aclose()
         await self.agent.shut_down()
         self.exit_signals.remove()
@@ -198,11 +201,18 @@ class ScreenApp(App[int]):
 
     def _tab_changed(self, tab: SessionTab, what: TabChange) -> None:
         self.screen_refresh.tab_changed(tab, what)
+        if what == "status":
+            self.undo.status_changed(tab)
+
+    def _prompt_sent(self, tab: SessionTab, text: str) -> None:
+        self.history.save(tab, text)
+        self.undo.sent(tab, text)
 
     async def _tab_closed(self, tab: SessionTab) -> None:
         self.screen_refresh.update_tabs()
         self.screen_refresh.update_window_title()
         self.history.save_unsent(tab)
+        self.undo.close(tab)
         await self.shell.stop(tab)
         await self.agent.close(tab)
 
@@ -240,7 +250,7 @@ class ScreenApp(App[int]):
     def _agent_changed(self) -> None:
         self.screen_refresh.agent_changed()
 
-    async def ask_page(self, page: ChoicePage) -> str | None:
+    async def ask_page(self, page: ModalScreen[str | None]) -> str | None:
         """Show a page and wait for the choice."""
         choice: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
@@ -260,6 +270,8 @@ class ScreenApp(App[int]):
     @on(PromptEditor.Changed, "#prompt")
     def _prompt_changed(self) -> None:
         self.tab.draft = self.prompt.text
+        if self.prompt.text:
+            self.undo.prepare(self.tab)
         self.prompt_controller.update_completions()
 
     @on(CompletionPanel.Chosen)
@@ -386,6 +398,9 @@ class ScreenApp(App[int]):
     def action_login(self) -> None:
         self.tasks.start(self.login.log_in(self.agent))
 
+    def action_undo(self) -> None:
+        self.tasks.start(self.undo.choose())
+
     def action_clear(self) -> None:
         self.commands.clear()
 
@@ -405,6 +420,7 @@ class ScreenApp(App[int]):
                 action = getattr(self if namespace else self.main, f"action_{name}")
                 yield SystemCommand(binding.description.capitalize(), binding.key, action)
         yield SystemCommand("Theme", "choose a colour theme", self.action_theme)
+        yield SystemCommand("Undo", "go back to the files before a turn", self.action_undo)
         yield SystemCommand("Export", "the conversation as Markdown", lambda: self.commands.export("md"))
         yield SystemCommand("Export as JSON", "the whole transcript", lambda: self.commands.export("json"))
         yield SystemCommand("Paste picture", "from the clipboard", self.prompt_controller.paste)

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import msgspec
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 
 from accord.apps.console.conversation_records import ConversationRecords
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.permission_flags import Permissions
 from accord.apps.console.screen.drawing.palette import Palette
 from accord.apps.console.screen.main_screen import MainScreen
-from accord.apps.console.screen.pages.choice_page import ChoicePage
 from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.screen.shutdown import BackgroundTasks
 from accord.client.deadlines import Deadlines
@@ -38,6 +37,7 @@ class ScreenOptions(msgspec.Struct, frozen=True, kw_only=True):
     continues: bool = False
     state: Path | None = None
     records: ConversationRecords | None = None
+    saves_checkpoints: bool = False
     version: ProtocolVersion = "auto"
     theme: str | None = None
     mode: str | None = None
@@ -82,7 +82,7 @@ class ScreenContext(Protocol):
         """Show a notification, which disappears after a while."""
         ...
 
-    async def ask_page(self, page: ChoicePage) -> str | None:
+    async def ask_page(self, page: ModalScreen[str | None]) -> str | None:
         """Show a page and wait for the choice."""
         ...
 

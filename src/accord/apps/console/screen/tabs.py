@@ -18,7 +18,10 @@ from accord.session.content import Content
 
 
 class Tabs(list[SessionTab]):
-    """`on_change` and `on_sent` are those of each tab. `on_close` is called after a tab was closed."""
+    """`on_change` and `on_sent` are those of each tab. `on_close` is called after a tab was closed.
+
+    Each prompt waits for `before_turn`.
+    """
 
     def __init__(
         self,
@@ -27,6 +30,7 @@ class Tabs(list[SessionTab]):
         drafts: Drafts,
         pictures: PastedPictures,
         *,
+        before_turn: Callable[[SessionTab], Awaitable[None]],
         on_change: Callable[[SessionTab, TabChange], None],
         on_sent: Callable[[SessionTab, str], None],
         on_close: Callable[[SessionTab], Awaitable[None]],
@@ -37,6 +41,7 @@ class Tabs(list[SessionTab]):
         self._agent = agent
         self._drafts = drafts
         self._pictures = pictures
+        self._before_turn = before_turn
         self._on_change = on_change
         self._on_sent = on_sent
         self._on_close = on_close
@@ -53,7 +58,9 @@ class Tabs(list[SessionTab]):
         if pictures and not can.image:
             tab.add_note("this agent does not accept images: the pasted picture was left out")
             pictures = []
-        return [*await asyncio.to_thread(prompt_content, text, Path(tab.cwd), can), *pictures]
+        content = await asyncio.to_thread(prompt_content, text, Path(tab.cwd), can)
+        await self._before_turn(tab)
+        return [*content, *pictures]
 
     def show(self, tab: SessionTab) -> None:
         """Put a tab on the screen."""

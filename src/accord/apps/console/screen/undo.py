@@ -1,0 +1,327 @@
+"""Undo for any agent: a checkpoint of the session's files before each prompt and after each turn, and the way back.
+
+Laws: a prompt waits at most two seconds for its checkpoint. What can't be saved is said in one line. Nothing that the user has edited after a turn is overwritten without a question. An undo can be undone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from accord.apps.console.file_changes import short_path
+from accord.apps.console.sanitizer import exact_line, one_line
+from accord.apps.console.screen.context import ScreenContext
+from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
+from accord.apps.console.screen.pages.undo_page import MEMORY, Preview, UndoPage, named_lines, read_diffs, summary
+from accord.apps.console.screen.session import SessionTab
+from accord.apps.console.screen.shutdown import BackgroundTasks
+from accord.errors import CheckpointFailed
+from accord.local.checkpoint_log import CheckpointedTurn, CheckpointLog, conflicts, remove_old_checkpoints
+from accord.local.checkpoints import Change, Checkpoint, Checkpoints
+from accord.local.threads import shielded_result
+
+PATIENCE = 2.0
+"""Seconds that a prompt waits for its checkpoint."""
+_MOST_TOLD = 3
+_LONGEST_TITLE = 60
+T = TypeVar("T")
+
+log = logging.getLogger("accord.console")
+
+
+class SessionFiles:
+    """The checkpoints of one session. Its jobs run in threads, one after the other."""
+
+    def __init__(self, state: Path, directories: Sequence[str], tasks: BackgroundTasks) -> None:
+        self.directories = directories
+        self.checkpoints = Checkpoints(state, directories)
+        self.session = ""
+        self.log = CheckpointLog(state, "")
+        self.refusal = ""
+        """Why there are no checkpoints here."""
+        self.is_prepared = False
+        """The first checkpoint has begun."""
+        self.turn: CheckpointedTurn | None = None
+        """The turn that runs."""
+        self.begin: asyncio.Task[Checkpoint | CheckpointFailed] | None = None
+        """The checkpoint of the prompt that is about to be sent."""
+        self._state = state
+        self._tasks = tasks
+        self._last: asyncio.Task[object] | None = None
+        self._told: set[str] = set()
+
+    def set_session(self, session: str) -> None:
+        """The session is open: its turns may be known from before."""
+        if session != self.session:
+            self.session, self.log = session, CheckpointLog(self._state, session)
+
+    def start(self, job: Callable[[], T]) -> asyncio.Task[T | CheckpointFailed]:
+        """Run a job after all others; its failure is its result."""
+        previous = self._last
+
+        async def run() -> T | CheckpointFailed:
+            if previous is not None:
+                await asyncio.wait((previous,))
+            try:
+                return await asyncio.to_thread(job)
+            except CheckpointFailed as error:
+                return error
+            except OSError as error:
+                return CheckpointFailed(str(error))
+
+        self._last = task = self._tasks.start(run())
+        return task
+
+    async def run(self, job: Callable[[], T]) -> T:
+        """As `start`, for one that waits for the result."""
+        result = await shielded_result(self.start(job))
+        if isinstance(result, CheckpointFailed):
+            raise result
+        return result
+
+    def save(self) -> tuple[asyncio.Future[None], asyncio.Task[Checkpoint | CheckpointFailed]]:
+        """Begin a checkpoint. The first result comes as soon as the files may change, the other at its end."""
+        loop = asyncio.get_running_loop()
+        stored: asyncio.Future[None] = loop.create_future()
+
+        def set_stored(*_: object) -> None:
+            if not stored.done():
+                stored.set_result(None)
+
+        def on_stored() -> None:
+            with suppress(RuntimeError):  # the screen is closed
+                loop.call_soon_threadsafe(set_stored)
+
+        task = self.start(lambda: self.checkpoints.save(on_stored))
+        task.add_done_callback(set_stored)
+        return stored, task
+
+    def newly_omitted(self) -> dict[str, str]:
+        """What the last checkpoint has left out, each once."""
+        found = {path: reason for path, reason in self.checkpoints.unsaved.items() if path not in self._told}
+        self._told.update(found)
+        return found
+
+
+class UndoController:
+    """Saves checkpoints for all tabs, and goes back to them."""
+
+    def __init__(self, screen: ScreenContext) -> None:
+        self._screen = screen
+        self._files: dict[SessionTab, SessionFiles] = {}
+        self._told: set[str] = set()
+        self._has_cleaned = False
+
+    def _files_of(self, tab: SessionTab) -> SessionFiles | None:
+        """None if checkpoints are turned off."""
+        options, session = self._screen.options, tab.session
+        if not options.saves_checkpoints or options.state is None:
+            return None
+        directories = [tab.cwd, *([] if session is None else session.additional_directories)]
+        known = self._files.get(tab)
+        if known is None or known.directories != directories:
+            self.close(tab)
+            known = self._files[tab] = SessionFiles(options.state, directories, self._screen.tasks)
+        known.set_session(f"{options.agent.key}\0{tab.session_id or ''}")
+        return known
+
+    def close(self, tab: SessionTab | None = None) -> None:
+        """End all processes, or those for one tab."""
+        for each in [tab] if tab is not None else list(self._files):
+            files = self._files.pop(each, None)
+            if files is not None:
+                files.checkpoints.close()
+
+    # checkpoints
+
+    def prepare(self, tab: SessionTab) -> None:
+        """The user types: make the first checkpoint, which reads all files."""
+        files = self._files_of(tab)
+        if files is not None and not files.is_prepared:
+            files.is_prepared = True
+            files.save()
+
+    async def before_turn(self, tab: SessionTab) -> None:
+        """Make the checkpoint of a prompt that is about to be sent."""
+        files = self._files_of(tab)
+        if files is None or files.refusal:
+            return
+        files.is_prepared = True
+        stored, task = files.save()
+        await asyncio.wait((stored,), timeout=PATIENCE)
+        files.begin = task if stored.done() else None
+        if not stored.done():
+            tab.add_note(
+                f"no checkpoint for /undo: saving the files takes longer than {PATIENCE:g} s, so the prompt went without"
+            )
+
+    def sent(self, tab: SessionTab, text: str) -> None:
+        """A prompt goes to the agent."""
+        files = self._files_of(tab)
+        if files is None or files.refusal:
+            return
+        files.turn = turn = files.log.add(text, None)
+        begin, files.begin = files.begin, None
+        if begin is not None:
+            self._screen.tasks.start(self._set_begin(tab, files, turn, begin))
+
+    async def _set_begin(
+        self,
+        tab: SessionTab,
+        files: SessionFiles,
+        turn: CheckpointedTurn,
+        begin: asyncio.Task[Checkpoint | CheckpointFailed],
+    ) -> None:
+        result = await shielded_result(begin)
+        if isinstance(result, CheckpointFailed):
+            self._tell_failure(tab, files, result)
+            return
+        turn.before = result
+        self._tell_omitted(tab, files)
+        await files.start(files.log.save)
+        if not self._has_cleaned:
+            self._has_cleaned = True
+            await self._clean(files.checkpoints, result)
+
+    def status_changed(self, tab: SessionTab) -> None:
+        """When a turn has ended: make the checkpoint of its end."""
+        files = self._files.get(tab)
+        if files is not None and files.turn is not None and not tab.is_busy:
+            turn, files.turn = files.turn, None
+            self._screen.tasks.start(self._set_end(files, turn))
+
+    async def _set_end(self, files: SessionFiles, turn: CheckpointedTurn) -> None:
+        _, task = files.save()
+        result = await shielded_result(task)
+        if isinstance(result, Checkpoint):
+            turn.after = result
+            await files.start(files.log.save)
+
+    def _tell_failure(self, tab: SessionTab, files: SessionFiles, error: CheckpointFailed) -> None:
+        if not error.is_final:
+            tab.add_note(f"no checkpoint for /undo before this turn: {one_line(str(error))}")
+            return
+        files.refusal = str(error)
+        if files.refusal not in self._told:
+            self._told.add(files.refusal)
+            tab.add_note(f"/undo is not available here: {one_line(files.refusal)}")
+
+    def _tell_omitted(self, tab: SessionTab, files: SessionFiles) -> None:
+        found = files.newly_omitted()
+        if found:
+            names = [f"{exact_line(short_path(path, tab.cwd))} ({reason})" for path, reason in found.items()]
+            rest = f" and {len(names) - _MOST_TOLD} more" if len(names) > _MOST_TOLD else ""
+            tab.add_note(f"not in the checkpoints for /undo: {', '.join(names[:_MOST_TOLD])}{rest}")
+
+    async def _clean(self, checkpoints: Checkpoints, last: Checkpoint) -> None:
+        """Remove old checkpoints, once for each screen."""
+        state = self._screen.options.state
+        assert state is not None
+        try:
+            await asyncio.to_thread(lambda: remove_old_checkpoints(state, checkpoints.repositories(last)))
+        except (CheckpointFailed, OSError) as error:
+            log.info("old checkpoints were not removed: %s", error)
+
+    # the way back
+
+    async def choose(self) -> None:
+        """`/undo`: let the user choose a turn, and go back to it."""
+        tab = self._screen.tab
+        files = self._files_of(tab)
+        turns = [] if files is None else [turn for turn in reversed(files.log.turns) if turn.before is not None]
+        reason = self._reason_against(tab, files)
+        if reason or files is None or not turns:
+            self._screen.tell(reason or "There is no turn to go back to yet.", "warning")
+            return
+        page = UndoPage(turns, lambda turn: self._preview(files, turn), tab.cwd, self._screen.palette)
+        chosen = await self._screen.ask_page(page)
+        if chosen is not None:
+            try:
+                await self._go_back(tab, files, turns[int(chosen)])
+            except CheckpointFailed as error:
+                self._screen.tell(f"Nothing was changed: {error}", "error")
+
+    def _reason_against(self, tab: SessionTab, files: SessionFiles | None) -> str:
+        if files is None:
+            return "Checkpoints are turned off: set checkpoints = true in config.toml."
+        if files.refusal and not files.log.turns:
+            return f"/undo is not available here: {files.refusal}"
+        busy = [each for each, theirs in self._files.items() if each.is_busy and _overlap(files, theirs)]
+        if tab.is_busy or busy:
+            where = "" if tab.is_busy else " in another tab, in the same directory"
+            return f"The agent is working{where}; Esc stops it."
+        return ""
+
+    async def _preview(self, files: SessionFiles, turn: CheckpointedTurn) -> Preview:
+        return await files.run(lambda: _compare(files, turn, with_diffs=True))
+
+    async def _go_back(self, tab: SessionTab, files: SessionFiles, turn: CheckpointedTurn) -> None:
+        asked: set[str] = set()
+        kept: set[str] = set()
+        while True:
+            preview = await files.run(lambda: _compare(files, turn, with_diffs=False))
+            unasked = [each for each in preview.conflicts if each.path not in asked]
+            if not unasked:
+                break
+            answer = await self._ask(tab, unasked)
+            if answer is None:
+                return
+            asked |= {each.path for each in unasked}
+            kept |= {each.path for each in unasked} if answer == "keep" else set()
+        if reason := self._reason_against(tab, files):
+            self._screen.tell(reason, "warning")
+            return
+        changes = [each for each in preview.changes if each.path not in kept]
+        if not changes:
+            self._screen.tell("Nothing to change: the files are as they were.")
+            return
+        failures = await files.run(lambda: _restore(files, turn, changes))
+        self._tell_result(tab, turn, [each for each in changes if each.path not in failures], failures)
+
+    async def _ask(self, tab: SessionTab, edited: Sequence[Change]) -> str | None:
+        names = ", ".join(exact_line(short_path(each.path, tab.cwd)) for each in edited)
+        entries = [
+            Entry("keep", "Keep these files, restore the others", names),
+            Entry("overwrite", "Overwrite them", "the checkpoint before this undo has what can be saved"),
+        ]
+        count = f"{len(edited)} file{'s were' if len(edited) != 1 else ' was'}"
+        return await self._screen.ask_page(ChoicePage(f"{count} edited after the turn", entries))
+
+    def _tell_result(
+        self, tab: SessionTab, turn: CheckpointedTurn, changes: Sequence[Change], failures: dict[str, str]
+    ) -> None:
+        title = one_line(turn.text, _LONGEST_TITLE)
+        if changes:
+            tab.add_note(f"went back to before “{title}”, {summary(changes)}. {MEMORY} /undo can take it back.")
+        for line in named_lines("not restored:", failures, tab.cwd):
+            tab.add_note(line.strip())
+
+
+def _compare(files: SessionFiles, turn: CheckpointedTurn, *, with_diffs: bool) -> Preview:
+    """Compare a checkpoint with the files of this moment. Blocks."""
+    checkpoints, target = files.checkpoints, turn.before
+    assert target is not None
+    now = checkpoints.save(is_kept=False)
+    changes = checkpoints.changes_to_undo(target, now)
+    edited = files.log.edited_since(turn, now, checkpoints)
+    diffs = read_diffs(checkpoints, changes) if with_diffs else []
+    return Preview(now, changes, conflicts(changes, edited), checkpoints.omitted(target), diffs)
+
+
+def _restore(files: SessionFiles, turn: CheckpointedTurn, changes: Sequence[Change]) -> dict[str, str]:
+    """Restore files, between two checkpoints; those that could not be restored, with the reason. Blocks."""
+    undo = files.log.add(f"undo: {turn.text}", files.checkpoints.save(), is_undo=True)
+    files.log.save()
+    failures = files.checkpoints.restore(changes)
+    undo.after = files.checkpoints.save()
+    files.log.save()
+    return failures
+
+
+def _overlap(one: SessionFiles, other: SessionFiles) -> bool:
+    pairs = [(left, right) for left in one.checkpoints.directories for right in other.checkpoints.directories]
+    return any(left.is_relative_to(right) or right.is_relative_to(left) for left, right in pairs)
