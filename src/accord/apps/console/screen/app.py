@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, ClassVar, Literal
 
 from rich.text import Text
@@ -22,7 +23,7 @@ from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
 from accord.apps.console.screen.commands import SessionCommands
 from accord.apps.console.screen.context import ScreenOptions
 from accord.apps.console.screen.drafts import Drafts
-from accord.apps.console.screen.drawing.code import warm_up
+from accord.apps.console.screen.drawing.code import load_lexers
 from accord.apps.console.screen.drawing.palette import ControlFilter, Palette, make_palette, scrollbar_color
 from accord.apps.console.screen.errors import crash_report
 from accord.apps.console.screen.external_programs import Editor, Shell, TerminalHandover
@@ -165,7 +166,7 @@ class ScreenApp(App[int]):
         for notice in self.options.notices:
             self.tell(notice, "warning")
         self.starter.start()
-        self.tasks.start(asyncio.to_thread(warm_up))
+        self.call_after_refresh(lambda: self.tasks.start(asyncio.to_thread(_load_drawing)))
 
     def _resumed(self, _: object) -> None:
         self.refresh(layout=True)  # the terminal is empty, and Textual draws only changes
@@ -426,3 +427,9 @@ class ScreenApp(App[int]):
         yield SystemCommand("Paste picture", "from the clipboard", self.prompt_controller.paste)
         yield SystemCommand("Forget", "choices you made for always", self.commands.forget_choices)
         yield SystemCommand("Log in", "to the agent", self.action_login)
+
+
+def _load_drawing() -> None:
+    """Load what draws Markdown and code, so that the first answer does not wait for it."""
+    import_module("accord.apps.console.screen.drawing.markdown_stream")
+    load_lexers()

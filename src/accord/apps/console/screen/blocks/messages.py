@@ -11,7 +11,6 @@ from textual.strip import Strip
 from accord.apps.console.sanitizer import Cleaner, one_line, visible
 from accord.apps.console.screen.blocks.block import INDENT, Block, indent
 from accord.apps.console.screen.drawing.incremental_text import IncrementalLines, IncrementalText
-from accord.apps.console.screen.drawing.markdown_stream import MarkdownStream
 from accord.apps.console.screen.drawing.palette import Canvas
 from accord.apps.console.screen.drawing.parts import Draw, Part
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
@@ -134,6 +133,8 @@ class AgentMessage(Block):
         return visible("".join(self._texts)).strip("\n")
 
     def _new_drawing(self) -> IncrementalText:
+        from accord.apps.console.screen.drawing.markdown_stream import MarkdownStream  # noqa: PLC0415  # slow to load
+
         return MarkdownStream(margin=_agent_margin)
 
     def compose(self, canvas: Canvas) -> Sequence[Part]:

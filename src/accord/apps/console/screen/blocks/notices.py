@@ -13,7 +13,6 @@ from textual.strip import Strip
 from accord.apps.console.sanitizer import one_line, visible
 from accord.apps.console.screen.blocks.block import INDENT, Block, indent, left_margin
 from accord.apps.console.screen.drawing.incremental_text import IncrementalLines
-from accord.apps.console.screen.drawing.markdown_stream import MarkdownStream
 from accord.apps.console.screen.drawing.palette import Canvas
 from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.drawing.permission_text import open_value
@@ -125,7 +124,11 @@ class CompactionBlock(Block):
 
     def compose(self, canvas: Canvas) -> Sequence[Part]:
         head = super().compose(canvas)
-        return head if self.is_folded else [*head, *MarkdownStream(self.plain(), left_margin(INDENT)).parts]
+        if self.is_folded:
+            return head
+        from accord.apps.console.screen.drawing.markdown_stream import MarkdownStream  # noqa: PLC0415  # slow to load
+
+        return [*head, *MarkdownStream(self.plain(), left_margin(INDENT)).parts]
 
     def draw(self, canvas: Canvas) -> list[Strip]:
         compaction = self._compaction

@@ -16,7 +16,6 @@ from accord.apps.console.screen.blocks.block import INDENT, Block, indent
 from accord.apps.console.screen.blocks.messages import content_text
 from accord.apps.console.screen.drawing.diffs import change_counts, diff_parts, draw_diff, file_heading
 from accord.apps.console.screen.drawing.hunks import FileDiff, file_diffs
-from accord.apps.console.screen.drawing.markdown_stream import MarkdownStream
 from accord.apps.console.screen.drawing.palette import Canvas, Palette
 from accord.apps.console.screen.drawing.parts import Draw, Margin, Part, first_lines, no_margin
 from accord.apps.console.screen.drawing.permission_text import ICONS, command_parts, open_value, shown_files
@@ -213,6 +212,8 @@ class ToolCallBlock(Block):
         return [canvas.clip(Text(line, canvas.palette.muted)) for line in lines]
 
     def _texts(self, margin: Margin = no_margin) -> list[Part]:
+        from accord.apps.console.screen.drawing.markdown_stream import MarkdownStream  # noqa: PLC0415  # slow to load
+
         parts: list[Part] = []
         for item in self.call.content:
             if isinstance(item, ContentItem):

@@ -1,23 +1,21 @@
-"""Syntax highlighting."""
+"""Syntax highlighting. Pygments is loaded with the first code, or by `load_lexers`, not with the screen."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]  # its options
-from pygments.token import Token
-from pygments.util import ClassNotFound
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
-from rich.syntax import Syntax
 from rich.text import Text
 from textual.color import Color
 from textual.strip import Strip
 
 from accord.apps.console.screen.drawing.palette import Canvas, Palette, fold_text, readable_color
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
 
 
 def draw_code(code: str, language: str, canvas: Canvas) -> list[Strip]:
@@ -43,7 +41,7 @@ def coloured_lines(code: str, language: str, palette: Palette) -> list[Text]:
     return [Text.assemble(*parts, no_wrap=True) for parts in _lines(code, language, palette)]
 
 
-def warm_up() -> None:
+def load_lexers() -> None:
     """Load the lexers of common languages, so that the first code block does not wait for them."""
     for language in ("python", "bash", "json", "diff", "javascript"):
         _lexer(language)
@@ -52,6 +50,8 @@ def warm_up() -> None:
 @lru_cache(maxsize=256)
 def language_of(path: str) -> str:
     """Guess the language of a file from its name."""
+    from rich.syntax import Syntax  # noqa: PLC0415  # as all of Pygments
+
     return Syntax.guess_lexer(path)
 
 
@@ -59,6 +59,8 @@ def _lines(code: str, language: str, palette: Palette) -> list[list[tuple[str, S
     code = code.expandtabs(4)
     lexer = _lexer(language)
     if lexer is None:
+        from pygments.token import Token  # noqa: PLC0415
+
         plain = _style(palette, Token.Text)
         return [[(line, plain)] if line else [] for line in code.split("\n")]
     lines: list[list[tuple[str, Style]]] = [[]]
@@ -74,6 +76,11 @@ def _lines(code: str, language: str, palette: Palette) -> list[list[tuple[str, S
 
 @lru_cache(maxsize=128)
 def _lexer(language: str) -> Lexer | None:
+    from pygments.lexers import (  # noqa: PLC0415
+        get_lexer_by_name,  # pyright: ignore[reportUnknownVariableType]  # its options
+    )
+    from pygments.util import ClassNotFound  # noqa: PLC0415
+
     try:
         return get_lexer_by_name(language, stripnl=False, ensurenl=True)
     except ClassNotFound:
@@ -82,6 +89,8 @@ def _lexer(language: str) -> Lexer | None:
 
 @lru_cache(maxsize=2048)
 def _style(palette: Palette, kind: Any) -> Style:
+    from rich.syntax import Syntax  # noqa: PLC0415
+
     style = Syntax.get_theme(palette.syntax).get_style_for_token(kind)
     color = style.color
     if color is not None and palette.grounds:
