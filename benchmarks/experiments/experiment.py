@@ -34,6 +34,7 @@ class Scale:
     chunks: int
     calls: int
     lines: int
+    files: int
     idle_seconds: float
     typing_seconds: float
     growth_divisor: int
@@ -54,6 +55,7 @@ FULL = Scale(
     chunks=10_000,
     calls=1_000,
     lines=20_000,
+    files=5_000,
     idle_seconds=5.0,
     typing_seconds=3.0,
     growth_divisor=1,
@@ -72,6 +74,7 @@ QUICK = Scale(
     chunks=100,
     calls=10,
     lines=200,
+    files=100,
     idle_seconds=0.5,
     typing_seconds=0.5,
     growth_divisor=100,

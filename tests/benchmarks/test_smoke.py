@@ -52,6 +52,17 @@ def test_the_screen_is_measured_from_inside_and_from_outside(tmp_path: Path) -> 
     assert all(seconds > 0 for seconds in (start["accord"], start["others"]["import textual.app"]))
 
 
+@pytest.mark.timeout(60)
+def test_checkpoints_are_measured_beside_git_status(tmp_path: Path) -> None:
+    path = tmp_path / "latest.json"
+    command = [sys.executable, "-m", "benchmarks", "--quick", "--case", "checkpoint", "--json", str(path)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    (row,) = json.loads(path.read_text())
+    assert row["accord"] > 0
+    assert row["others"]["git status"] > 0
+
+
 def test_a_page_gets_new_figures_and_keeps_the_rest(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- figures begin -->\nold\n<!-- figures end -->\nafter\n")

@@ -190,12 +190,12 @@ def test_too_much_is_removed_the_least_recently_used_first(tree: Tree, tmp_path:
 def test_what_a_killed_process_left_is_removed_after_a_while(tree: Tree):
     saved = tree.save()
     directory = tree.state / "checkpoints"
-    for name in ("links-x", "rules-x", "0123.removed"):
+    for name in ("rules-x", "0123.removed"):
         write(directory / name / "file")
         make_old(directory / name)
-    (directory / "links-now").mkdir()
+    (directory / "rules-now").mkdir()
     remove_old_checkpoints(tree.state, tree.checkpoints.repositories(saved))
-    assert {path.name for path in directory.iterdir() if path.is_dir()} == {"links-now", repositories(tree)[0].name}
+    assert {path.name for path in directory.iterdir() if path.is_dir()} == {"rules-now", repositories(tree)[0].name}
 
 
 def test_logs_of_old_sessions_are_removed(tree: Tree, log: CheckpointLog):

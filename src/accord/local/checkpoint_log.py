@@ -98,7 +98,7 @@ def conflicts(changes: Iterable[Change], edited: set[str]) -> list[Change]:
 def remove_old_checkpoints(state: Path, own: Iterable[ShadowRepository]) -> None:
     """Remove what is too old or too much. `own`: the repositories that are in use here."""
     directory, kept = state / "checkpoints", list(own)
-    for pattern in ("links-*", "rules-*", "*.removed"):
+    for pattern in ("rules-*", "*.removed"):
         for path in directory.glob(pattern):
             if _age(path) > _LEFTOVER_AGE:
                 shutil.rmtree(path, ignore_errors=True)

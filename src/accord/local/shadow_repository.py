@@ -11,22 +11,23 @@ As in git, a repository inside of the directory is not entered. `Scan.nested` na
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import stat
-import tempfile
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from hashlib import sha256
+from hashlib import sha1, sha256
 from pathlib import Path
 from typing import NamedTuple, TypeVar
+from zlib import compress
 
 import msgspec
 
 from accord.errors import CheckpointFailed
-from accord.local.files import file_lock, make_private_directory, write_private_file
+from accord.local.files import file_lock, make_private_directory, read_file, write_private_file
 from accord.local.git import escapes_tree
 from accord.local.git_processes import ATTRIBUTES, CONFIG, GitProcesses
 from accord.local.ignore_rules import IgnoreRules, read_small_file
@@ -40,9 +41,9 @@ _FILE, _PROGRAM = 0o100644, 0o100755
 _MOST_STAGED = 50
 """The most differences of the index to the last commit: `git status` lists them, and nobody needs them."""
 _LOCK_TIMEOUT = 2.0
+_DENIED = "permission denied"
 _LOST = "the checkpoint is not saved any more"
 _GARBAGE_TIMEOUT = 600.0
-_SPECIAL = re.compile(rb'["\\\x00-\x1f\x7f]')
 _UNREADABLE = re.compile(r"could not open directory '(.+)/': ")
 
 
@@ -152,7 +153,7 @@ class ShadowRepository:
         command = ("status", *options, "--", *below)
         result = self._git.run(command, self.top, self._environment, deadline=deadline)
         result.check()
-        notes.omitted |= dict.fromkeys(_UNREADABLE.findall(result.message), "permission denied")
+        notes.omitted |= dict.fromkeys(_UNREADABLE.findall(result.message), _DENIED)
         changes: dict[str, Entry | None] = {}
         names, nested, staged = list[str](), list[str](), 0
         for line in result.output.split(b"\0")[:-1]:
@@ -175,53 +176,43 @@ class ShadowRepository:
     def _store(self, names: Iterable[str], notes: Notes, deadline: float) -> dict[str, Entry]:
         """Store the contents of files; the entry of each one that can be stored."""
         changes: dict[str, Entry] = {}
-        modes, size = dict[str, int](), 0
+        size = 0
         for name in names:
-            status = _status(self.top / name)
-            if status is None:
+            self._git.check_open()
+            if time.monotonic() > deadline:
+                raise CheckpointFailed("reading the files took too long", is_final=True)
+            try:
+                status, content = _read(self.top / name)
+            except FileNotFoundError:
                 continue
-            reason = "git can't have this name" if escapes_tree(name) else _reason_to_omit(status, self.top / name)
-            if reason:
-                notes.omitted[name] = reason
+            except OSError as error:
+                notes.omitted[name] = _DENIED if isinstance(error, PermissionError) else error.strerror or str(error)
                 continue
-            size += status.st_size
+            if escapes_tree(name):
+                notes.omitted[name] = "git can't have this name"
+                continue
+            size += len(content)
             if size > MAX_BYTES:
                 raise CheckpointFailed(f"more than {MAX_BYTES >> 30} GiB of files", is_final=True)
-            modes[name] = mode = _git_mode(status)
-            permissions = status.st_mode & 0o777
+            mode, permissions = _git_mode(status), status.st_mode & 0o777
             if mode != LINK and permissions != mode & 0o777:
                 notes.permissions[name] = permissions
-        for name, object_id in self._hash(modes, deadline):
-            if object_id is None:
-                notes.omitted[name] = "it can't be read"
-            else:
-                changes[name] = Entry(modes[name], object_id)
+            changes[name] = Entry(mode, self._write_content(content))
         return changes
 
-    def _hash(self, modes: dict[str, int], deadline: float) -> Iterator[tuple[str, str | None]]:
-        """Write contents into the repository; their ids, None for those that can't be read."""
-        with tempfile.TemporaryDirectory(prefix="links-", dir=self.git_dir.parent) as directory:
-            files = [
-                self._link_text(Path(directory) / str(number), name) if mode == LINK else self.top / name
-                for number, (name, mode) in enumerate(modes.items())
-            ]
-            names = list(modes)
-            while names:
-                options = ("hash-object", "-w", "--no-filters", "--stdin-paths")
-                stdin = b"".join(map(_quoted, files))
-                result = self._git.run(options, self.top, self._environment, deadline=deadline, stdin=stdin)
-                ids = result.output.decode().split()
-                yield from zip(names, ids, strict=False)
-                names, files = names[len(ids) :], files[len(ids) :]
-                if names:  # git stops at the first one that it can't read
-                    yield names[0], None
-                    names, files = names[1:], files[1:]
-
-    def _link_text(self, file: Path, name: str) -> Path:
-        """A file with the text of a link; no file if the link is gone."""
-        with suppress(OSError):
-            file.write_bytes(os.fsencode(os.readlink(self.top / name)))  # noqa: PTH115  # as it is spelled
-        return file
+    def _write_content(self, content: bytes) -> str:
+        """Write a content as git does, which would cost a process; its id."""
+        blob = b"blob %d\0%s" % (len(content), content)
+        object_id = sha1(blob, usedforsecurity=False).hexdigest()
+        path = self.git_dir / "objects" / object_id[:2] / object_id[2:]
+        with suppress(FileNotFoundError):
+            os.utime(path)  # what is used again is not unused
+            return object_id
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        temporary = path.with_name(f"tmp_obj_{os.urandom(8).hex()}")  # a name by which git knows what to remove
+        temporary.write_bytes(compress(blob, 1))
+        temporary.replace(path)
+        return object_id
 
     def scan_missing(self, reason: str) -> Scan:
         """For a directory that does not exist: nothing of it is saved."""
@@ -232,8 +223,8 @@ class ShadowRepository:
     def fold(self, scan: Scan, deadline: float) -> SavedTree:
         """Make a tree of what was scanned."""
         if "" in scan.notes.omitted:
-            notes = self._run("hash-object", "-w", "--stdin", deadline=deadline, stdin=_encode(scan.notes))
-            return SavedTree(str(self.directory), str(self.top), EMPTY_TREE, notes.decode().strip())
+            notes = self._write_content(_encode(scan.notes))
+            return SavedTree(str(self.directory), str(self.top), EMPTY_TREE, notes)
         path, now = self.git_dir / "state.json", self.rules.index_state()
         state = self._read_state() or _State(user_index=now)
         if scan.changes or not state.tree:
@@ -241,7 +232,7 @@ class ShadowRepository:
             state.tree = self._write_tree(scan, deadline)
         is_changed, state.user_index = state.user_index != now, now
         state.unsaved = self.rules.tracked_but_ignored(deadline) if is_changed else []
-        self._write_notes(scan, state, deadline)
+        self._write_notes(scan, state)
         write_private_file(path, _encode(state), is_durable=False)
         return SavedTree(str(self.directory), str(self.top), state.tree, state.notes)
 
@@ -263,14 +254,14 @@ class ShadowRepository:
             write_private_file(self.git_dir / "HEAD", commit, is_durable=False)
         return tree
 
-    def _write_notes(self, scan: Scan, state: _State, deadline: float) -> None:
+    def _write_notes(self, scan: Scan, state: _State) -> None:
         path = self.git_dir / "notes.json"
         before = path.read_bytes() if path.exists() else b""
         kept = (_decode(before, Notes) or Notes()).permissions
         permissions = {name: kept[name] for name in kept.keys() - scan.changes.keys()} | scan.notes.permissions
         notes = _encode(Notes(scan.notes.omitted, dict(sorted(permissions.items())), scan.notes.rules))
         if notes != before or not state.notes:
-            state.notes = self._run("hash-object", "-w", "--stdin", deadline=deadline, stdin=notes).decode().strip()
+            state.notes = self._write_content(notes)
             write_private_file(path, notes, is_durable=False)
 
     def _read_state(self) -> _State | None:
@@ -346,34 +337,24 @@ class ShadowRepository:
         self._run("gc", "--quiet", f"--prune={unused_since}", deadline=time.monotonic() + _GARBAGE_TIMEOUT)
 
 
-def _status(path: Path) -> os.stat_result | None:
-    """None if there is no file; a directory is none."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return None
-    return None if stat.S_ISDIR(status.st_mode) else status
-
-
-def _reason_to_omit(status: os.stat_result, path: Path) -> str:
+def _read(path: Path) -> tuple[os.stat_result, bytes]:
+    """The status and the content of a file, of a link what it says; OSError with the reason if it can't be saved."""
+    status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):
-        return ""
+        return status, os.fsencode(os.readlink(path))  # noqa: PTH115  # as it is spelled
+    if stat.S_ISDIR(status.st_mode):
+        raise FileNotFoundError
     if not stat.S_ISREG(status.st_mode):
-        return "it is not a regular file"
+        raise OSError(errno.EINVAL, "it is not a regular file")
     if status.st_size > MAX_FILE:
-        return f"it is larger than {MAX_FILE >> 20} MiB"
-    return "" if os.access(path, os.R_OK) else "permission denied"
+        raise OSError(errno.EFBIG, f"it is larger than {MAX_FILE >> 20} MiB")
+    return status, read_file(path, MAX_FILE)
 
 
 def _git_mode(status: os.stat_result) -> int:
     if stat.S_ISLNK(status.st_mode):
         return LINK
     return _PROGRAM if status.st_mode & 0o100 else _FILE
-
-
-def _quoted(path: Path) -> bytes:
-    """A path on a line of its own, as git reads it."""
-    return b'"%s"\n' % _SPECIAL.sub(lambda match: b"\\%03o" % match[0][0], os.fsencode(path))
 
 
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
