@@ -1,30 +1,39 @@
-"""`accord completion`: a script that completes commands and options, made from the same parsers that read them."""
+"""`accord completion`: a script that completes commands and options, made from the same parsers that read them.
+
+Agents, models, modes, sessions and themes change: the script asks `accord completion --values` for them.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
-from argparse import Action, ArgumentParser
+from argparse import REMAINDER, Action, ArgumentParser
 from collections.abc import Callable, Mapping
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from accord.apps.coder.settings.files import home_directory
-from accord.apps.console.known_agents import Environment, known_agents
 from accord.cli.commands import COMMANDS, TALK
-from accord.cli.environment import load_environment
+from accord.cli.completion_values import KINDS, offers
 from accord.cli.parser import new_parser
 from accord.errors import AccordError
 
+_SOURCES = {"agent": "agents", "model": "models", "mode": "modes", "theme": "themes"} | dict.fromkeys(
+    ("session", "show", "delete", "take_over"), "sessions"
+)
+"""By the name of an argument, what `accord completion --values` is asked for."""
+
 
 class CompletedArgument(NamedTuple):
-    """An option or a positional argument; `values` are words, or FILE or DIR."""
+    """An option or a positional argument, and its values: `words`, or what comes from a `source`.
+
+    The source is FILE, DIR or something that changes.
+    """
 
     names: list[str]
     meaning: str
     takes_value: bool
-    values: list[str]
+    words: list[str]
+    source: str = ""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,10 +41,19 @@ def add_arguments(parser: ArgumentParser) -> None:
         'Prints a script for your shell. bash: add `eval "$(accord completion bash)"` to ~/.bashrc. zsh: save it as '
         "_accord in a directory of $fpath. fish: save it as ~/.config/fish/completions/accord.fish."
     )
-    parser.add_argument("shell", metavar="SHELL", nargs="?", choices=tuple(_SHELLS), help="bash, zsh or fish")
+    parser.add_argument("shell", metavar="SHELL", nargs="?", help="bash, zsh or fish")
+    parser.add_argument(
+        "--values",
+        metavar="KIND",
+        nargs=REMAINDER,
+        help=f"for the scripts: print what is offered for {', '.join(KINDS)}, each with a tab and what it is; after KIND the "
+        "words of the command line",
+    )
 
 
 def main(args: Mapping[str, Any]) -> int:
+    if "values" in args:
+        return _print_values(args["values"])
     shell = args.get("shell") or PurePath(os.environ.get("SHELL", "")).name
     if shell not in _SHELLS:
         raise AccordError(f"say for which shell: `accord completion {'`, `accord completion '.join(_SHELLS)}`")
@@ -43,46 +61,97 @@ def main(args: Mapping[str, Any]) -> int:
     return 0
 
 
+def _print_values(asked: list[str]) -> int:
+    kind, *words = asked or [""]
+    if kind not in KINDS:
+        raise AccordError(f"no values of the kind {kind!r}: give one of {', '.join(KINDS)}")
+    sys.stdout.writelines(f"{value}\t{about}\n" if about else f"{value}\n" for value, about in offers(kind, words))
+    return 0
+
+
 def script(shell: str) -> str:
     """The script for one of bash, zsh and fish; `accord [AGENT]` is the command without a name."""
-    names = _agents()
     arguments = {
-        command.name: [_completed(action, names) for action in new_parser(command)._actions]  # noqa: SLF001  # argparse has no other way
+        command.name: [_completed(action) for action in new_parser(command)._actions]  # noqa: SLF001  # argparse has no other way
         for command in (TALK, *COMMANDS.values())
     }
-    arguments[TALK.name].append(CompletedArgument(["--version"], "which accord this is", takes_value=False, values=[]))
-    return _SHELLS[shell](arguments, names)
+    arguments[TALK.name].append(CompletedArgument(["--version"], "which accord this is", takes_value=False, words=[]))
+    return _SHELLS[shell](arguments)
 
 
-def _agents() -> list[str]:
-    """The agents that the user can name now; those of the settings only where no shell could take them for more."""
-    try:
-        environment = load_environment(home_directory())
-    except AccordError:  # whatever is wrong there, it is told elsewhere
-        environment = Environment(builtin=[], state=Path())
-    return [agent.name for agent in known_agents(environment) if re.fullmatch(r"[\w.+@-]+", agent.name)]
+def _completed(action: Action) -> CompletedArgument:
+    words = [str(choice) for choice in action.choices or (_SHELLS if action.dest == "shell" else ())]
+    source = "" if words else _SOURCES.get(action.dest, "")
+    if not source and isinstance(action.metavar, str) and action.metavar in ("FILE", "DIR"):
+        source = action.metavar
+    return CompletedArgument(list(action.option_strings), action.help or "", action.nargs != 0, words, source)
 
 
-def _completed(action: Action, agents: list[str]) -> CompletedArgument:
-    if action.choices is not None:
-        values = [str(choice) for choice in action.choices]
-    elif action.dest == "agent":
-        values = agents
-    else:
-        values = [action.metavar] if isinstance(action.metavar, str) and action.metavar in ("FILE", "DIR") else []
-    return CompletedArgument(list(action.option_strings), action.help or "", action.nargs != 0, values)
+_BASH_HEAD = r"""# completion of accord for bash
+
+# Bash cuts words at : and =, which names of models have.
+_accord_words() {
+    local i part
+    words=()
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        part=${COMP_WORDS[i]}
+        if ((i > 1)) && [[ $part == [:=]* || ${words[${#words[@]}-1]} == *[:=] ]]; then
+            words[${#words[@]}-1]+=$part
+        else
+            words+=("$part")
+        fi
+    done
+    word=${words[${#words[@]}-1]} before=${words[${#words[@]}-2]}
+    if [[ $word == --*=* ]]; then
+        before=${word%%=*} word=${word#*=}
+    fi
+}
+
+# What accord itself knows. What each value is stands beside it only where it can't get onto the line.
+_accord_values() {
+    local value about
+    local -a values=() shown=()
+    while IFS=$'\t' read -r value about; do
+        [[ $value == "$word"* ]] || continue
+        values+=("$(printf %q "$value")") shown+=("$value${about:+  ($about)}")
+    done < <(command accord completion --values "$1" "${words[@]}" 2>/dev/null)
+    compopt -o nosort 2>/dev/null
+    if [[ ${#values[@]} -gt 1 && $COMP_TYPE != 37 && $COMP_TYPE != 42 ]]; then
+        COMPREPLY+=("${shown[@]}")
+    elif [[ ${#values[@]} -gt 0 ]]; then
+        COMPREPLY+=("${values[@]}")
+        [[ ${values[0]} != *: ]] || compopt -o nospace 2>/dev/null
+    fi
+    if [[ $word == *:* && $COMP_WORDBREAKS == *:* ]]; then
+        COMPREPLY=("${COMPREPLY[@]#"${word%"${word##*:}"}"}")
+    fi
+}
+
+_accord_list() {
+    COMPREPLY+=($(compgen -W "$1" -- "$word"))
+}
+
+_accord_paths() {
+    local IFS=$'\n'
+    compopt -o filenames 2>/dev/null
+    COMPREPLY=($(compgen "$1" -- "$word"))
+}
+"""
 
 
-def _bash(arguments: Mapping[str, list[CompletedArgument]], agents: list[str]) -> str:
+def _bash(arguments: Mapping[str, list[CompletedArgument]]) -> str:
     lines = [
-        "# completion of accord for bash",
+        _BASH_HEAD,
         "_accord() {",
-        '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" command="${COMP_WORDS[1]}"',
+        "    local word before",
+        "    local -a words",
+        "    _accord_words",
+        '    local command="${words[1]}"',
         "    COMPREPLY=()",
         f'    case "$command" in {" | ".join([*COMMANDS, "help"])}) ;; *) command= ;; esac',
-        '    case "$COMP_CWORD $word" in',
-        f'        "1 -"*) COMPREPLY=($(compgen -W "{_words(_options(arguments[""]))}" -- "$word")); return ;;',
-        f'        "1 "*) COMPREPLY=($(compgen -W "{_words([*COMMANDS, "help", *agents])}" -- "$word")); return ;;',
+        '    case "${#words[@]} $word" in',
+        f'        "2 -"*) _accord_list "{_words(_options(arguments[""]))}"; return ;;',
+        f'        "2 "*) _accord_list "{_words([*COMMANDS, "help"])}"; _accord_values agents; return ;;',
         "    esac",
         '    case "$command $before" in',
     ]
@@ -90,29 +159,54 @@ def _bash(arguments: Mapping[str, list[CompletedArgument]], agents: list[str]) -
         for each in completed:
             if each.names and each.takes_value:
                 pattern = " | ".join(f"'{command} {name}'" for name in each.names)
-                lines.append(f"        {pattern}) {_bash_values(each.values)}; return ;;")
+                lines.append(f"        {pattern}) {_bash_values(each)}; return ;;")
     lines += ["    esac", '    case "$command" in']
     for command, completed in arguments.items():
+        positional = next((each for each in completed if not each.names), None)
         lines += [
             f"        '{command}')",
             '            case "$word" in',
-            f'                -*) COMPREPLY=($(compgen -W "{_words(_options(completed))}" -- "$word")) ;;',
-            f"                *) {_bash_values([value for each in completed if not each.names for value in each.values])} ;;",
+            f'                -*) _accord_list "{_words(_options(completed))}" ;;',
+            f"                *) {':' if positional is None else _bash_values(positional)} ;;",
             "            esac ;;",
         ]
-    lines.append(f'        help) COMPREPLY=($(compgen -W "{_words([*COMMANDS])}" -- "$word")) ;;')
+    lines.append(f'        help) _accord_list "{_words([*COMMANDS])}" ;;')
     return "\n".join([*lines, "    esac", "}", "complete -F _accord accord", ""])
 
 
-def _bash_values(values: list[str]) -> str:
-    if values in (["FILE"], ["DIR"]):
-        kind = "f" if values == ["FILE"] else "d"
-        return f"local IFS=$'\\n'; compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -{kind} -- \"$word\"))"
-    return f'COMPREPLY=($(compgen -W "{_words(values)}" -- "$word"))'
+def _bash_values(each: CompletedArgument) -> str:
+    match each.source:
+        case "FILE":
+            return "_accord_paths -f"
+        case "DIR":
+            return "_accord_paths -d"
+        case "":
+            return f'_accord_list "{_words(each.words)}"' if each.words else ":"
+        case source:
+            return f"_accord_values {source}"
 
 
-def _zsh(arguments: Mapping[str, list[CompletedArgument]], agents: list[str]) -> str:
-    lines = ["#compdef accord", "# completion of accord for zsh", "_accord() {", "    local -a commands=("]
+_ZSH_HEAD = r"""#compdef accord
+# completion of accord for zsh
+
+_accord_values() {
+    local value about
+    local -a values shown prefixes
+    while IFS=$'\t' read -r value about; do
+        if [[ $value == *: ]]; then
+            prefixes+=("$value")
+        else
+            values+=("$value") shown+=("$value${about:+  -- $about}")
+        fi
+    done < <(command accord completion --values "$1" "${accord_words[@]}" 2>/dev/null)
+    compadd -V values -l -d shown -a values
+    compadd -V prefixes -S '' -a prefixes
+}
+"""
+
+
+def _zsh(arguments: Mapping[str, list[CompletedArgument]]) -> str:
+    lines = [_ZSH_HEAD, "_accord() {", '    local -a accord_words=("${words[@]}") commands=(']
     lines += [f"        {_quoted(f'{name}:{command.summary}')}" for name, command in COMMANDS.items()]
     lines += [
         "    )",
@@ -137,16 +231,24 @@ def _zsh(arguments: Mapping[str, list[CompletedArgument]], agents: list[str]) ->
 
 
 def _zsh_specs(each: CompletedArgument) -> list[str]:
-    values = {"FILE": "_files", "DIR": "_files -/"}.get(" ".join(each.values), f"({' '.join(each.values)})")
+    sources = {"FILE": "_files", "DIR": "_files -/", "": f"({' '.join(each.words)})" if each.words else ""}
+    values = sources.get(each.source, f" _accord_values {each.source}")
     meaning = each.meaning.translate({ord(letter): f"\\{letter}" for letter in "[]:\\"})
     if not each.names:
         return [f"1:{meaning}:{values}"]
-    value = f":value:{values if each.values else ''}" if each.takes_value else ""
-    return [f"{name}[{meaning}]{value}" for name in each.names]
+    value = f":value:{values}" if each.takes_value else ""
+    return [f"{name}{'=' if value and name.startswith('--') else ''}[{meaning}]{value}" for name in each.names]
 
 
-def _fish(arguments: Mapping[str, list[CompletedArgument]], agents: list[str]) -> str:
-    lines = ["# completion of accord for fish", "complete -c accord -f"]
+_FISH_HEAD = r"""# completion of accord for fish
+function __accord_values
+    command accord completion --values $argv[1] (commandline -opc) (commandline -ct) 2>/dev/null
+end
+complete -c accord -f"""
+
+
+def _fish(arguments: Mapping[str, list[CompletedArgument]]) -> str:
+    lines = [_FISH_HEAD]
     lines += [
         f"complete -c accord -n __fish_use_subcommand -a {name} -d {_quoted(command.summary)}"
         for name, command in COMMANDS.items()
@@ -155,19 +257,22 @@ def _fish(arguments: Mapping[str, list[CompletedArgument]], agents: list[str]) -
         seen = f"__fish_seen_subcommand_from {command or _words([*COMMANDS, 'help'])}"
         for each in completed:
             lines.append(f"complete -c accord -n '{'' if command else 'not '}{seen}'{_fish_argument(each)}")
+    lines.append(f"complete -c accord -n '__fish_seen_subcommand_from help' -a {_quoted(_words([*COMMANDS]))}")
     return "\n".join([*lines, ""])
 
 
 def _fish_argument(each: CompletedArgument) -> str:
     names = "".join(f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}" for name in each.names)
-    if not each.values:
-        values = " -x" if each.takes_value and each.names else ""
-    elif each.values == ["FILE"]:
-        values = " -r -F"
-    else:
-        words = "(__fish_complete_directories)" if each.values == ["DIR"] else _words(each.values)
-        values = f"{' -x' if each.names else ''} -a {_quoted(words)}"
-    return f"{names}{values} -d {_quoted(each.meaning)}"
+    meaning = f" -d {_quoted(each.meaning)}"
+    if each.source == "FILE":
+        return f"{names} -r -F{meaning}"
+    if not each.words and not each.source:
+        return f"{names}{' -x' if each.takes_value and each.names else ''}{meaning}"
+    words = {"DIR": "(__fish_complete_directories)", "": _words(each.words)}
+    values = words.get(each.source, f"(__accord_values {each.source})")
+    meaning = "" if each.source and not each.names else meaning  # each value has its own
+    order = " -k" if each.source not in ("", "DIR") else ""
+    return f"{names}{order}{' -x' if each.names else ''} -a {_quoted(values)}{meaning}"
 
 
 def _options(completed: list[CompletedArgument]) -> list[str]:
@@ -182,7 +287,7 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-_SHELLS: dict[str, Callable[[Mapping[str, list[CompletedArgument]], list[str]], str]] = {
+_SHELLS: dict[str, Callable[[Mapping[str, list[CompletedArgument]]], str]] = {
     "bash": _bash,
     "zsh": _zsh,
     "fish": _fish,
