@@ -11,9 +11,21 @@ from accord.agent import Agent, AgentEndpoint, Turn
 from accord.agent.session_registry import SessionRegistry
 from accord.agent.turn_queue import TurnQueue
 from accord.errors import ConnectionClosed, InvalidRequest, NotFound, RequestCancelled
-from accord.session.requests import CloseSession, DeleteSession, LoadSession, ResumeSession, SetOption
+from accord.session.capabilities import ClientCapabilities
+from accord.session.requests import (
+    CloseSession,
+    DeleteSession,
+    ElicitationAnswer,
+    ElicitationRequest,
+    LoadSession,
+    PermissionAnswer,
+    PermissionRequest,
+    ResumeSession,
+    SetOption,
+)
 from accord.session.updates import InfoPatch
 from tests.agent.user import CWD, User, plain_agent
+from tests.asgi_driver import until
 from tests.conversations.seen import told
 
 
@@ -24,6 +36,7 @@ class Work:
         self.go = asyncio.Event()
         self.turns: list[str] = []
         self.opened = 0
+        self.answers: list[bool] = []
 
 
 def worker(store: Any, **options: Any) -> tuple[Agent, Work]:
@@ -52,7 +65,7 @@ def worker(store: Any, **options: Any) -> tuple[Agent, Work]:
                         await call.say(f"{number}")
                         await asyncio.sleep(0)
         if turn.text == "ask":
-            await turn.allowed("May I?")
+            work.answers.append(await turn.allowed("May I?"))
         await turn.say(f"{turn.text} ends. ")
 
     return agent, work
@@ -64,6 +77,11 @@ async def shared(user: User, other: User) -> str:
     await user.prompt(session, "first")
     await load(other, session)
     return session
+
+
+def withdrawn(user: User) -> bool:
+    """Whether the agent has told this client that it needs no answer any more."""
+    return any(frame.get("method") == "$/cancel_request" for frame in user.sent())
 
 
 async def load(user: User, session: str) -> None:
@@ -116,13 +134,91 @@ async def test_who_comes_in_the_middle_of_a_turn_misses_nothing_and_hears_nothin
         assert ours == theirs
 
 
-async def test_the_one_who_prompted_is_asked(version, other_version, store):
-    agent, _ = worker(store)
-    async with User(agent, version) as user, User(agent, other_version) as other:
+async def test_all_are_asked_and_the_first_answer_counts(version, other_version, store):
+    agent, work = worker(store)
+    async with User(agent, version) as user, User(agent, other_version, prefers=None) as other:
+        session = await shared(user, other)
+        await other.prompt(session, "ask")  # who does not answer
+        await user.until("agent: ask ends. ")
+        assert (len(user.asked), len(other.asked)) == (1, 1)
+        assert work.answers == [True]
+        await until(lambda: withdrawn(other))
+        assert not withdrawn(user)
+
+
+async def test_a_no_of_anybody_is_a_no(version, other_version, store):
+    agent, work = worker(store)
+    async with User(agent, version, prefers="reject_once") as user, User(agent, other_version, prefers=None) as other:
         session = await shared(user, other)
         await other.prompt(session, "ask")
-        await user.until("agent: ask ends. ")
-        assert (len(user.asked), len(other.asked)) == (0, 1)
+        assert work.answers == [False]
+
+
+async def test_only_who_prompted_can_dismiss_a_question(version, other_version, store):
+    agent, work = worker(store)
+    async with User(agent, version) as user, User(agent, other_version) as other:
+        session = await shared(user, other)
+        watched = asyncio.Event()
+
+        def dismiss(request: Any) -> Any:
+            watched.set()
+            return PermissionAnswer(outcome="cancelled")
+
+        async def allow_later(request: Any) -> Any:
+            await watched.wait()
+            return await user.permission(request)
+
+        user.answers[PermissionRequest] = allow_later
+        other.answers[PermissionRequest] = dismiss
+        await user.prompt(session, "ask")
+        user.answers[PermissionRequest] = lambda request: PermissionAnswer(outcome="cancelled")
+        other.answers[PermissionRequest] = lambda request: asyncio.Event().wait()
+        await user.prompt(session, "ask")
+        assert work.answers == [True, False]
+
+
+async def test_who_comes_while_a_question_is_open_is_asked(version, other_version, store):
+    agent, work = worker(store)
+    async with User(agent, version, prefers=None) as user, User(agent, other_version) as other:
+        session = await user.new_session()
+        prompt = asyncio.create_task(user.prompt(session, "ask"))
+        await until(lambda: user.asked)
+        await load(other, session)
+        await prompt
+        assert (len(other.asked), work.answers) == (1, [True])
+
+
+async def test_who_leaves_while_a_question_is_open_is_told(version, other_version, store):
+    agent, work = worker(store)
+    async with User(agent, version, prefers=None) as user, User(agent, other_version, prefers=None) as other:
+        session = await shared(user, other)
+        prompt = asyncio.create_task(user.prompt(session, "ask"))
+        await until(lambda: user.asked and other.asked)
+        await other.ask(CloseSession(session_id=session))
+        await until(lambda: withdrawn(other))
+        assert not prompt.done()
+        user.chooses = "allow_once"
+        user.cancelled.set()
+        await prompt
+        assert work.answers == [False]
+
+
+async def test_a_form_goes_to_those_who_have_forms(version, other_version, store):
+    agent = plain_agent(store=store)
+
+    @agent.prompt
+    async def answer(turn: Turn) -> None:
+        await turn.say(str(await turn.ask("Who?", {"name": {"type": "string"}})))
+
+    async with (
+        User(agent, version, capabilities=ClientCapabilities()) as user,
+        User(agent, other_version) as other,
+    ):
+        session = await shared(user, other)
+        other.answers[ElicitationRequest] = lambda request: ElicitationAnswer(action="accept", content={"name": "Ada"})
+        await user.prompt(session, "go")
+        assert user.said(session).endswith("{'name': 'Ada'}")
+        assert user.asked == []
 
 
 async def test_who_goes_takes_only_its_own_turn_along(version, other_version, store):

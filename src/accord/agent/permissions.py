@@ -1,5 +1,7 @@
 """Requests of a turn to the user: for permission, with answers that are saved for the session, and forms.
 
+They go to all clients of the session that can answer, and the first answer counts (`user_questions`).
+
 Law: only an offered option that allows is a yes. An error, a dismissal, an unknown outcome or an option that was not
 offered is a no (FN-44).
 """
@@ -7,17 +9,20 @@ offered is a no (FN-44).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+
+from msgspec.structs import replace
 
 from accord.agent.audit import record
 from accord.agent.connection import AgentConnection, AgentEndpoint
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.session import AgentSession, Publisher
-from accord.errors import Malformed, RequestFailed
+from accord.agent.user_questions import UserAnswer, UserQuestion
 from accord.session.entities import ToolCall
 from accord.session.requests import (
+    SHARED,
     ElicitationAnswer,
     ElicitationRequest,
     PermissionAnswer,
@@ -79,10 +84,11 @@ class UserRequests:
             description=description,
             subject=ToolCallSubject(call=_whole_patch(call)),
         )
-        option = _selected_option(await self._send(request), options)
+        answer, endpoint = await self._send(request, _can_always_answer, _is_selected)
+        option = _selected_option(answer, options)
         is_allowed = option is not None and option.kind in _ALLOW
         kind = None if option is None else option.kind
-        record("answered", self._endpoint, self._session.id, request=request.title, answer=kind, allowed=is_allowed)
+        record("answered", endpoint, self._session.id, request=request.title, answer=kind, allowed=is_allowed)
         if option is not None and option.kind in _ALWAYS:
             self._session.saved_answers[key] = is_allowed
         return is_allowed
@@ -95,7 +101,7 @@ class UserRequests:
         names = list(fields if required is None else required)
         schema: dict[str, Any] = {"type": "object", "properties": dict(fields), "required": names}
         request = ElicitationRequest(message=message, mode="form", session_id=self._session.id, schema=schema)
-        answer = await self._elicit(request, is_supported=self._client.capabilities.form_elicitation)
+        answer = await self._elicit(request, lambda endpoint: endpoint.capabilities.form_elicitation)
         return None if answer is None else answer.content or {}
 
     async def url(self, message: str, url: str, elicitation_id: str) -> bool:
@@ -103,22 +109,42 @@ class UserRequests:
         request = ElicitationRequest(
             message=message, mode="url", session_id=self._session.id, url=url, elicitation_id=elicitation_id
         )
-        return await self._elicit(request, is_supported=self._client.capabilities.url_elicitation) is not None
+        return await self._elicit(request, lambda endpoint: endpoint.capabilities.url_elicitation) is not None
 
-    async def _elicit(self, request: ElicitationRequest, *, is_supported: bool) -> ElicitationAnswer | None:
+    async def _elicit(
+        self, request: ElicitationRequest, can_answer: Callable[[AgentEndpoint], bool]
+    ) -> ElicitationAnswer | None:
         """The user's answer if it is accepted. A request that is not valid raises also where it is not supported."""
         self._endpoint.to_wire(self._publisher.validator.request(request))
-        answer = await self._send(request) if is_supported else None
+        answer = None
+        if any(map(can_answer, self._endpoints())):
+            answer, _ = await self._send(request, can_answer, _is_decided)
         return answer if isinstance(answer, ElicitationAnswer) and answer.action == "accept" else None
 
-    async def _send(self, request: ElicitationRequest | PermissionRequest) -> Any:
-        self._publisher.validator.request(request)
-        async with self._open_request():
-            await self._publisher.commit()
-            try:
+    async def _send(
+        self,
+        request: ElicitationRequest | PermissionRequest,
+        can_answer: Callable[[AgentEndpoint], bool],
+        is_answer: Callable[[Any], bool],
+    ) -> UserAnswer:
+        publisher = self._publisher
+        publisher.validator.request(request)
+
+        async def send(endpoint: AgentEndpoint) -> Any:
+            if endpoint is self._endpoint:
                 return await self._client.request(request)
-            except (RequestFailed, Malformed):
-                return None
+            shared = replace(request, meta={**(request.meta or {}), SHARED: True})
+            return await AgentConnection(endpoint, validator=publisher.validator).request(shared)
+
+        async with self._open_request():
+            await publisher.commit()
+            question = UserQuestion(self._endpoint, send, can_answer=can_answer, is_answer=is_answer)
+            return await publisher.questions.answer(question, self._endpoints())
+
+    def _endpoints(self) -> list[AgentEndpoint]:
+        """The client that prompted, and all others that have the session open."""
+        others = [each.endpoint for each in self._publisher.stream.subscriptions if each.is_ready]
+        return [self._endpoint, *others]
 
     @asynccontextmanager
     async def _open_request(self) -> AsyncGenerator[None]:
@@ -148,6 +174,18 @@ def _whole_patch(call: ToolCall) -> ToolCallPatch:
         locations=call.locations or UNSET,
         raw_input=UNSET if call.raw_input is None else call.raw_input,
     )
+
+
+def _can_always_answer(endpoint: AgentEndpoint) -> bool:
+    return True
+
+
+def _is_selected(answer: Any) -> bool:
+    return isinstance(answer, PermissionAnswer) and answer.outcome == "selected"
+
+
+def _is_decided(answer: Any) -> bool:
+    return isinstance(answer, ElicitationAnswer) and answer.action in ("accept", "decline")
 
 
 def _selected_option(answer: Any, options: Sequence[PermissionOption]) -> PermissionOption | None:

@@ -19,6 +19,7 @@ from accord.agent.background import BackgroundTasks
 from accord.agent.connection import AgentEndpoint
 from accord.agent.journal import Journal
 from accord.agent.update_stream import UpdateStream
+from accord.agent.user_questions import OpenQuestions
 from accord.local.paths import Roots
 from accord.session.entities import Option, State, TokenUsage, ToolCall
 from accord.session.mcp_servers import McpServer
@@ -57,6 +58,7 @@ class Publisher:
         self.transcript = Transcript()
         self.transcript.new_id = partial(_new_id, "message")
         self.stream = UpdateStream(session_id, merge_seconds)
+        self.questions = OpenQuestions()
         self.journal = Journal(session_id, store)
         self.background = BackgroundTasks(self._repeat_state)
         self.validator = Validator(self._absolute, self._check_terminal, self._mode_ids, self._tool_calls)

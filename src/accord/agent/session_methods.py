@@ -383,6 +383,7 @@ class SessionMethods:
                 subscription.post(CommandsChanged(commands=commands, patch=patch, created=True))
             if not subscription.is_ready:
                 subscription.begin()
+            turns.publisher.questions.join(self._endpoint)
         turns.servers.connect(self._definition, [*turns.session.own_servers, *servers])
 
     def _commands(self) -> CommandsPatch:

@@ -78,6 +78,7 @@ class SessionRegistry:
     def unsubscribe(self, turns: TurnQueue, endpoint: AgentEndpoint) -> None:
         """Send a session's updates to a connection no more; the session stays open."""
         turns.publisher.stream.unsubscribe(endpoint)
+        turns.publisher.questions.leave(endpoint)
 
     async def end(self, session_id: str) -> None:
         """Close a session for every connection, if it is open."""

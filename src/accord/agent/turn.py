@@ -196,7 +196,7 @@ class Turn(TurnContext):
         super().__init__(state)
         publisher = self._publisher = state.publisher
         self.client = AgentConnection(state.endpoint, state.trace, publisher.validator)
-        """The client that prompted; permission and other requests go to it."""
+        """The client that prompted. Questions to the user go to all clients of the session, other requests to it."""
         self.files = ClientFiles(state.session, publisher, self.client)
         """Text files: the client's where it offers them, on the disk otherwise."""
         self._requests = UserRequests(state.session, publisher, state.endpoint, self.client, state.deadlines)

@@ -21,6 +21,7 @@ from accord.peer.limited_log import LimitedLog
 from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import ToolCall
 from accord.session.requests import (
+    SHARED,
     AcpRequest,
     CommandSubject,
     CreateTerminal,
@@ -90,6 +91,7 @@ class AgentRequests:
         self.on_elicitation_complete = on_elicitation_complete
         self._url_requests: dict[str, ElicitationRequest] = {}
         self._policy = policy or reject_all
+        self._has_policy = policy is not None
         self._on_elicitation = on_elicitation
         self._workspace = workspace
         self._questions: list[_Question] = []
@@ -193,6 +195,8 @@ class AgentRequests:
         """`is_open` is given for a request of the agent: a yes to a question of our own covers nothing else."""
         if is_cancelled():
             return cancelled()
+        if not self._has_policy and SHARED in (request.meta or {}):
+            return cancelled()  # nobody is here to answer: the others who are asked decide
         if call is not None:
             request = with_call(request, call)
         question = _Question(request.session_id, _work_ids(request))

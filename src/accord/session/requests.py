@@ -251,6 +251,10 @@ class PermissionAnswer(Value):
     outcome_meta: dict[str, Any] | None = None
 
 
+SHARED = "accord/shared"
+"""In the `_meta` of a question to a client that did not prompt: others are asked, too, and the first answer counts."""
+
+
 class PermissionRequest(AcpRequest):
     """May the agent do this? In v1 the title is the tool call's."""
 
