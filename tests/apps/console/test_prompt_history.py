@@ -53,6 +53,7 @@ def test_it_is_bounded(tmp_path, monkeypatch):
         prompts.add("accord", Path("/a"), "s", str(number))
     assert [each.text for each in prompts.entries()] == ["2", "3", "4"]
     monkeypatch.setattr(prompt_history, "_MOST_BYTES", 20_000)
+    monkeypatch.setattr(prompt_history, "_LONGEST", 16 * 1024)
     prompts.add("accord", Path("/a"), "s", "x" * 50_000)
     assert [len(each.text) for each in prompts.entries()][-1] == 16 * 1024
     assert (tmp_path / "prompts.jsonl").stat().st_size < 20_000

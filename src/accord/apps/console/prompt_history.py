@@ -16,8 +16,8 @@ from accord.apps.console.sanitizer import encodable
 from accord.local.files import file_lock, make_private_directory, read_file, write_private_file
 
 _MOST = 1000
-_MOST_BYTES = 1024 * 1024
-_LONGEST = 16 * 1024
+_MOST_BYTES = 4 * 1024 * 1024
+_LONGEST = 1024 * 1024
 _PATIENCE = 2.0
 
 

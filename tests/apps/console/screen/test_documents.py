@@ -11,7 +11,7 @@ import pytest
 from textual.screen import Screen
 
 from accord.apps.console.screen.app import ScreenApp
-from accord.apps.console.screen.blocks.messages import READABLE_WIDTH
+from accord.apps.console.screen.blocks.messages import LONG_CHARACTERS, LONG_LINES, READABLE_WIDTH
 from accord.apps.console.screen.drawing.diffs import SIDE_BY_SIDE
 from accord.apps.console.screen.drawing.palette import READABLE, VISIBLE
 from accord.apps.console.screen.main_screen import KEYS, MainScreen
@@ -65,6 +65,7 @@ def test_every_own_command_has_an_action():
 
 def test_the_figures_are_those_that_are_told():
     assert f"In a terminal of {SIDE_BY_SIDE}\ncolumns" in PAGE
+    assert f"A pasted text of more than {LONG_LINES} lines or {LONG_CHARACTERS:,} characters" in PAGE
     assert f"lines of at most {READABLE_WIDTH} characters" in PAGE
     assert f"contrast of at least {READABLE} to 1" in PAGE
     assert f"a scrollbar of at least {VISIBLE:.0f} to 1" in PAGE

@@ -39,10 +39,11 @@ V = TypeVar("V")
 class Conversation:
     """The blocks of one session in their order, and its plan.
 
-    `on_change` is called with the part that has changed, for every update: it must be fast.
+    `on_change` is called with the part that has changed, for every update: it must be fast. `fold_pastes` puts labels in
+    the place of long texts that were pasted into a prompt.
     """
 
-    def __init__(self, cwd: str, on_change: Callable[[Part], None]) -> None:
+    def __init__(self, cwd: str, on_change: Callable[[Part], None], fold_pastes: Callable[[str], str] = str) -> None:
         self.blocks: list[Block] = []
         self.most = MOST_BYTES
         """The limit for the weight of all blocks; the oldest are dropped."""
@@ -58,6 +59,7 @@ class Conversation:
         self.written = WrittenFiles()
         """The files that were written through the client. A replay of the history does not clear them."""
         self.cwd = cwd
+        self.fold_pastes = fold_pastes
         self._on_change = on_change
         self._messages: dict[tuple[str, str], UserMessage | AgentMessage] = {}
         self._calls: dict[str, ToolCallBlock] = {}
@@ -211,7 +213,7 @@ class Conversation:
         if block is not None and added and self._weights.get(id(block), 0) > self.most // 4:
             block = None  # an endless message continues in another block, so that its beginning can be dropped
         if block is None:
-            block = self._messages[role, message_id] = _message_block(role)
+            block = self._messages[role, message_id] = self._message_block(role)
             if isinstance(block, Thought):
                 block.is_folded = self.folds_thoughts
             self.blocks.append(block)
@@ -224,6 +226,11 @@ class Conversation:
         weight = sum(weigh_piece(each) for each in content)
         self._grow(block, weight if added else weight + len(message_id), is_all=not added)
         self._on_change("block")
+
+    def _message_block(self, role: str) -> UserMessage | AgentMessage:
+        if role == USER:
+            return UserMessage(self.fold_pastes)
+        return Thought() if role == THOUGHT else AgentMessage()
 
     def _prompt(self, update: updates.PromptChanged) -> None:
         """A prompt got another id or position, or was not accepted."""
@@ -327,12 +334,6 @@ class Conversation:
             details = details_weight("compactions", compaction)
             self._grow(block, content_weight("compactions", compaction) + details, is_all=True)
         self._on_change("block")
-
-
-def _message_block(role: str) -> UserMessage | AgentMessage:
-    if role == USER:
-        return UserMessage()
-    return Thought() if role == THOUGHT else AgentMessage()
 
 
 def _forget(table: MutableMapping[K, V], dropped: set[int]) -> None:

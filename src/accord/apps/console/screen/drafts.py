@@ -14,7 +14,7 @@ import msgspec
 from accord.local.files import file_lock, make_private_directory, read_file, write_private_file
 
 _MOST = 100
-_LONGEST = 64 * 1024
+_LONGEST = 1024 * 1024
 _LOCK_TIMEOUT = 0.5
 
 

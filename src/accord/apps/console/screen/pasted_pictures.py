@@ -68,7 +68,7 @@ class PastedPictures:
 
     def _paste_text(self) -> None:
         if text := self._screen.clipboard:
-            self._screen.main.prompt.insert(text)
+            self._screen.main.prompt.insert_pasted(text)
         else:
             self._screen.tell("There is no picture in the clipboard. Terminals paste text, often with Ctrl+Shift+V.")
 

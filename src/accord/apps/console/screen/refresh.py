@@ -75,7 +75,8 @@ class ScreenRefresh:
                 self._show_question(tab)
             case "queue":
                 reason = tab.queue.held_reason(is_unsettled=tab.is_unsettled)
-                main.queue.set_queue(tab.queue.prompts, palette, held_reason=reason)
+                prompts = [main.prompt.pasted_texts.fold(each) for each in tab.queue.prompts]
+                main.queue.set_queue(prompts, palette, held_reason=reason)
             case "commands":
                 self._update_welcome(tab)
             case "status":

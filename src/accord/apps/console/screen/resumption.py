@@ -99,7 +99,7 @@ class Resumption:
         """Show the conversation that accord has saved, because the agent does not replay it."""
         tab = self._tab
         for part in await self._known.transcripts(self._session_id):
-            conversation = Conversation(tab.cwd, lambda _: None)
+            conversation = Conversation(tab.cwd, lambda _: None, tab.conversation.fold_pastes)
             for update in replay(part):
                 conversation.apply(update)
             for block in conversation.blocks:

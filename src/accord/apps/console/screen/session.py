@@ -37,13 +37,16 @@ TabChange: TypeAlias = Literal["block", "plan", "commands", "status", "questions
 Compose: TypeAlias = Callable[["SessionTab", str], Coroutine[Any, Any, list[Content]]]
 """Makes the content of a prompt from its text. Reads the files it mentions, which may take long."""
 
+_LONGEST_TITLE = 300
+
 log = logging.getLogger("accord.console")
 
 
 class SessionTab:
     """One tab of the screen, with the session in it once that is open.
 
-    `on_change` is told what has changed. `on_sent` is called with each prompt that goes to the agent.
+    `on_change` is told what has changed. `on_sent` is called with each prompt that goes to the agent. `fold_pastes` puts
+    labels in the place of long texts that were pasted into a prompt.
     """
 
     def __init__(
@@ -53,6 +56,8 @@ class SessionTab:
         compose: Compose,
         on_sent: Callable[[SessionTab, str], None],
         settings: SessionSettings | None = None,
+        *,
+        fold_pastes: Callable[[str], str] = str,
     ) -> None:
         self.settings = settings or SessionSettings()
         self.session: Session | None = None
@@ -75,7 +80,7 @@ class SessionTab:
         self.busy_since: float | None = None
         self.has_news = False
         """Something happened while another tab was on the screen."""
-        self.conversation = Conversation(cwd, self._conversation_changed)
+        self.conversation = Conversation(cwd, self._conversation_changed, fold_pastes)
         self.questions = QuestionQueue(lambda: self._changed("questions"))
         self.queue = PromptQueue(self._can_send, self._start_turn, lambda: self._changed("queue"))
         self._on_change = on_change
@@ -104,7 +109,11 @@ class SessionTab:
         """The title that the agent gave, or else the first prompt."""
         title = None if self.session is None else self.session.transcript.info.title
         prompts = [block for block in self.conversation.blocks if isinstance(block, UserMessage)]
-        return title or next((block.plain() for block in prompts if not block.not_accepted), "") or "new session"
+        return (
+            title
+            or next((block.plain()[:_LONGEST_TITLE] for block in prompts if not block.not_accepted), "")
+            or "new session"
+        )
 
     @property
     def commands(self) -> Sequence[SlashCommand]:

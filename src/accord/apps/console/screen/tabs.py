@@ -48,7 +48,14 @@ class Tabs(list[SessionTab]):
         self.current = self._new(SessionSettings(screen.options.mode, screen.options.model))
 
     def _new(self, settings: SessionSettings, cwd: str | None = None, index: int | None = None) -> SessionTab:
-        tab = SessionTab(cwd or self._cwd, self._on_change, self._compose, self._on_sent, settings)
+        tab = SessionTab(
+            cwd or self._cwd,
+            self._on_change,
+            self._compose,
+            self._on_sent,
+            settings,
+            fold_pastes=self._main.prompt.pasted_texts.fold,
+        )
         tab.conversation.blocks.append(Welcome(self._agent.display_name, tab.cwd))
         self.insert(len(self) if index is None else index, tab)
         return tab

@@ -22,6 +22,8 @@ class Block:
     """A message, a tool call, a notice. One that may be long overrides `compose`, any other overrides `draw`."""
 
     can_fold = False
+    stands_alone = False
+    """Whether a blank line is above it, also if it has only one line and can fold."""
 
     def __init__(self) -> None:
         self.is_folded = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.segment import Segment
 from rich.text import Text as RichText
@@ -17,6 +17,10 @@ from accord.session.content import Audio, Content, Image, Resource, ResourceLink
 
 READABLE_WIDTH = 120
 """The most cells in a line of the agent's messages."""
+LONG_LINES, LONG_CHARACTERS = 20, 3000
+"""A prompt with more is folded, and a pasted text with more is shown as a label."""
+_FIRST_LINES, _FIRST_CHARACTERS = 8, 800
+"""What a folded prompt shows of a text for which there is no label."""
 
 
 def content_text(content: Content) -> str:
@@ -41,11 +45,14 @@ def _size(count: int) -> str:
 
 
 class UserMessage(Block):
-    """A prompt; attachments are shown by their names."""
+    """A prompt; attachments are shown by their names, and long texts that were pasted by labels, unless it is unfolded."""
 
-    def __init__(self) -> None:
+    stands_alone = True
+
+    def __init__(self, fold_pastes: Callable[[str], str] = str) -> None:
         super().__init__()
         self.not_accepted = False
+        self._fold_pastes = fold_pastes
         self._content: list[Content] = []
 
     def mark(self, *, not_accepted: bool) -> None:
@@ -55,11 +62,27 @@ class UserMessage(Block):
 
     def replace(self, content: Iterable[Content]) -> None:
         self._content = list(content)
-        self.invalidate()
+        self._changed()
 
     def append(self, content: Content) -> None:
         self._content.append(content)
+        self._changed()
+
+    def _changed(self) -> None:
+        text = self._text
+        self.can_fold = len(text) > LONG_CHARACTERS or text.count("\n") >= LONG_LINES
         self.invalidate()
+
+    @property
+    def _folded_text(self) -> tuple[str, str]:
+        """The beginning of the text, with labels for what was pasted, and a note of what is left out."""
+        lines = self._fold_pastes(self._text).split("\n")
+        if len(lines) > LONG_LINES:
+            return "\n".join(lines[:_FIRST_LINES]), f"[{len(lines) - _FIRST_LINES:,} more lines]"
+        text = "\n".join(lines)
+        if len(text) > LONG_CHARACTERS:
+            return text[:_FIRST_CHARACTERS], f"[{len(text) - _FIRST_CHARACTERS:,} more characters]"
+        return text, ""
 
     @property
     def _text(self) -> str:
@@ -73,9 +96,10 @@ class UserMessage(Block):
         return "\n".join(filter(None, [self._text, self._attachments]))
 
     def compose(self, canvas: Canvas) -> Sequence[Part]:
-        text = IncrementalLines(_draw_text, _user_margin, visible(self._text)).parts
-        attachments = IncrementalLines(_draw_muted, _user_margin, visible(self._attachments)).parts
-        parts = [*text, *attachments]
+        text, rest = self._folded_text if self.can_fold and self.is_folded else (self._text, "")
+        parts = [*IncrementalLines(_draw_text, _user_margin, visible(text)).parts]
+        for note in filter(None, (rest, self._attachments)):
+            parts += IncrementalLines(_draw_muted, _user_margin, visible(note)).parts
         return [*parts, Part(_user_margin(_not_accepted), 1)] if self.not_accepted else parts
 
 

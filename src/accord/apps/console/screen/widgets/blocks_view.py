@@ -221,7 +221,7 @@ class BlocksView(ScrollView):
         was_line = True
         for block in self._visible_blocks:
             parts = block.known_parts
-            is_line = block.can_fold and len(parts) == 1 and parts[0].height == 1
+            is_line = block.can_fold and not block.stands_alone and len(parts) == 1 and parts[0].height == 1
             first = len(heights)
             self._first_parts.append(first)
             self._parts += parts

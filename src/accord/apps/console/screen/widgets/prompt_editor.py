@@ -1,4 +1,7 @@
-"""The prompt editor. Law: every typed character enters the text, whatever else happens at that moment."""
+"""The prompt editor. Law: every typed character enters the text, whatever else happens at that moment.
+
+Law: a label stands for a long text that was pasted, on the screen only. The text of the prompt is always whole.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,61 @@ import re
 import time
 from typing import ClassVar, Protocol
 
+from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.document._document import EditResult, Location, Selection
 from textual.message import Message
 from textual.widgets import TextArea
 
 from accord.apps.console.sanitizer import exact_in_place
+from accord.apps.console.screen.blocks.messages import LONG_CHARACTERS, LONG_LINES
 from accord.apps.console.screen.mentions import mention, pasted_file
 
 PLACEHOLDER = re.compile(r"\[picture [0-9]+, [0-9]+ kB\]")
 """Stands for a pasted picture. Backspace deletes it as a whole."""
+_LABEL = re.compile(r"\[pasted [0-9,]+ (?:lines|characters)(?:, [0-9]+)?\]")
+_MOST_PASTED, _MOST_BYTES = 100, 32 * 1024 * 1024
+
+
+class PastedTexts:
+    """The long texts that were pasted into this screen, by their labels."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def add(self, text: str) -> str:
+        """The label to insert for a pasted text; a short text itself."""
+        lines = text.count("\n") + (not text.endswith("\n"))
+        if lines <= LONG_LINES and len(text) <= LONG_CHARACTERS:
+            return text
+        size = f"{lines:,} lines" if lines > LONG_LINES else f"{len(text):,} characters"
+        label, number = f"[pasted {size}]", 1
+        while self._texts.get(label, text) != text:
+            number += 1
+            label = f"[pasted {size}, {number}]"
+        self._texts[label] = text
+        return label
+
+    def expand(self, shown: str) -> str:
+        """The whole text of what is shown."""
+        return _LABEL.sub(lambda found: self._texts.get(found[0], found[0]), shown) if "[pasted " in shown else shown
+
+    def fold(self, text: str) -> str:
+        """The text with labels for the pasted texts in it, the longest first: one may contain another."""
+        if len(text) > LONG_LINES:
+            for label in sorted(self._texts, key=lambda each: -len(self._texts[each])):
+                text = text.replace(self._texts[label], label)
+        return text
+
+    def drop_unused(self, shown: str) -> None:
+        """Forget the oldest of too many texts, but none of those that are shown."""
+        for label in list(self._texts):
+            if len(self._texts) <= _MOST_PASTED and sum(map(len, self._texts.values())) <= _MOST_BYTES:
+                break
+            if label not in shown:
+                del self._texts[label]
 
 
 class PromptHandler(Protocol):
@@ -59,12 +106,70 @@ class PromptEditor(TextArea):
         super().__init__(id=id, soft_wrap=True, show_line_numbers=False, tab_behavior="focus", compact=True)
         self.cursor_blink = False  # nothing is drawn while nothing happens
         self.placeholder = "Ask for a change, or / for commands"
+        self.pasted_texts = PastedTexts()
         self.handler: PromptHandler | None = None
         self.typed_at = 0.0
 
     def get_line(self, line_index: int) -> Text:
         """The line without control characters, which a file name may contain."""
-        return Text(exact_in_place(self.document.get_line(line_index), tab="\t"), end="", no_wrap=True)
+        text = self.document.get_line(line_index)
+        line = Text(exact_in_place(text, tab="\t"), end="", no_wrap=True)
+        for start, end in _units(text):
+            line.stylize(Style(italic=True, bold=True), start, end)
+        return line
+
+    @property
+    def text(self) -> str:
+        """The whole text, with pasted texts in place of their labels."""
+        return self.pasted_texts.expand(self.document.text)
+
+    @text.setter
+    def text(self, value: str) -> None:
+        shown = self.pasted_texts.fold(value)
+        self.pasted_texts.drop_unused(shown)
+        self.load_text(shown)
+
+    @property
+    def selected_text(self) -> str:
+        return self.pasted_texts.expand(super().selected_text)
+
+    def insert_pasted(self, text: str) -> None:
+        """Insert a text at the cursor, in place of the selection; a long one as a label."""
+        label = self.pasted_texts.add(text.replace("\r\n", "\n").replace("\r", "\n"))
+        if result := self._replace_via_keyboard(label, *self.selection):
+            self.move_cursor(result.end_location)
+
+    def validate_selection(self, selection: Selection) -> Selection:
+        """The cursor passes over a label or a picture as over one character."""
+        before = self.selection
+        return Selection(self._outside(selection.start, before.start), self._outside(selection.end, before.end))
+
+    def _outside(self, location: Location, before: Location) -> Location:
+        """Move a location that is in a label or a picture to the end that is farther from where it was before."""
+        if (unit := self._unit_at(location)) is None:
+            return location
+        row, column = location
+        start, end = unit
+        if before[0] == row and not start < before[1] < end:
+            return (row, end if before[1] <= start else start)
+        return (row, end if 2 * column > start + end else start)
+
+    def _unit_at(self, location: Location) -> tuple[int, int] | None:
+        """The columns of the label or picture that a location is in, not at an end of it."""
+        row, column = location
+        if not 0 <= row < self.document.line_count:
+            return None
+        units = _units(self.document.get_line(row))
+        return next(((start, end) for start, end in units if start < column < end), None)
+
+    def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
+        """Delete a label or a picture as a whole, also if only a part of it was meant."""
+        top, bottom = sorted((start, end))
+        if unit := self._unit_at(top):
+            top = (top[0], unit[0])
+        if unit := self._unit_at(bottom):
+            bottom = (bottom[0], unit[1])
+        return super().delete(top, bottom, maintain_selection_offset=maintain_selection_offset)
 
     @property
     def before_cursor(self) -> str:
@@ -127,28 +232,21 @@ class PromptEditor(TextArea):
             await self.run_action(bound.binding.action)
         return True
 
-    def action_delete_left(self) -> None:
-        matches = list(PLACEHOLDER.finditer(self.before_cursor))
-        if self.selection.is_empty and matches and matches[-1].end() == len(self.before_cursor):
-            self.replace_before_cursor(len(matches[-1][0]), "")
-        else:
-            super().action_delete_left()
-
     def action_paste(self) -> None:
         if self.handler is not None:
             self.handler.paste()
 
     async def _on_paste(self, event: events.Paste) -> None:
         self.typed_at = time.monotonic()
+        event.prevent_default()
+        event.stop()
         path = pasted_file(event.text)
         if not event.text:  # some terminals send this to paste a picture
-            event.prevent_default()
-            event.stop()
             self.action_paste()
-        elif path is not None:  # any other text is inserted by the base class
-            event.prevent_default()
-            event.stop()
+        elif path is not None:
             self.insert(f"{mention(path)} ")
+        else:
+            self.insert_pasted(event.text)
 
     def _enter(self, handler: PromptHandler) -> None:
         if self.before_cursor.endswith("\\"):
@@ -156,3 +254,8 @@ class PromptEditor(TextArea):
             return
         self.typed_at = 0.0  # the user is not typing any more
         handler.submit(self.text)
+
+
+def _units(line: str) -> list[tuple[int, int]]:
+    """The columns of the labels and pictures in a line."""
+    return [found.span() for each in (PLACEHOLDER, _LABEL) for found in each.finditer(line)] if "[" in line else []
