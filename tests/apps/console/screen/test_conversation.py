@@ -323,3 +323,15 @@ async def test_hostile_text_cannot_reach_the_terminal(tmp_path, version):
         assert "[bold]not markup[/]" in stage.text
         everything = stage.text + stage.conversation
         assert not [letter for letter in everything if letter != "\n" and not letter.isprintable()]
+
+
+async def test_a_diff_that_the_permission_bar_shows_is_not_shown_twice_if_the_question_comes_before_the_call(tmp_path):
+    agent = ScriptedAgent(1)
+    async with opened(agent, tmp_path) as stage:
+        stage.tab.conversation.mark_question("c")
+        diff = {"type": "diff", "path": str(tmp_path / "a.py"), "oldText": "old = 1\n", "newText": "new = 2\n"}
+        agent.update("tool_call", toolCallId="c", title="Edit", status="pending", content=[diff])
+        await stage.shows("Edit")
+        assert "new = 2" not in stage.conversation
+        stage.tab.conversation.mark_question(None)
+        await stage.shows("new = 2")

@@ -63,6 +63,7 @@ class Conversation:
         self._on_change = on_change
         self._messages: dict[tuple[str, str], UserMessage | AgentMessage] = {}
         self._calls: dict[str, ToolCallBlock] = {}
+        self._call_in_question: str | None = None
         self._compactions: dict[str, CompactionBlock] = {}
         self._terminals: dict[str, Terminal] = {}
         self._calls_of_terminal: dict[str, set[str]] = {}
@@ -111,7 +112,8 @@ class Conversation:
         self._on_change("status")
 
     def mark_question(self, call_id: str | None) -> None:
-        """Mark the tool call that the current question is about."""
+        """Mark the tool call that the current question is about. The call itself may arrive later."""
+        self._call_in_question = call_id
         for block in self._calls.values():
             if block.is_in_question != (block.call.id == call_id):
                 block.is_in_question = block.call.id == call_id
@@ -253,6 +255,7 @@ class Conversation:
         before = None if block is None else block.call
         if block is None:
             block = self._calls[call.id] = ToolCallBlock(call, self.cwd, self._terminals.get)
+            block.is_in_question = call.id == self._call_in_question
             self.blocks.append(block)
         else:
             block.show(call, update.patch)
