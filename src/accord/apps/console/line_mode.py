@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import time
 from contextlib import suppress
 from typing import Literal
 
@@ -14,28 +15,37 @@ from accord.apps.console.agent_process import NEW_INSTEAD, AgentCallbacks, Agent
 from accord.apps.console.conversation_records import ConversationRecorder
 from accord.apps.console.errors import ConsoleFailed, exit_status_of
 from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.line_commands import LineCommands
 from accord.apps.console.permission_flags import ask_policy, new_workspace, permission_policy
 from accord.apps.console.prompt_history import PromptHistory
 from accord.apps.console.run.one_prompt import RunOptions
 from accord.apps.console.run.output_format import LATE_SECONDS, Outcome, TurnSummary, terminal_reporter
 from accord.apps.console.run.output_stream import StandardStreams
 from accord.apps.console.run.text_printer import TextPrinter
+from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.mentions import prompt_content
 from accord.apps.console.screen.shutdown import ExitSignals
 from accord.apps.console.session_choice import NO_EARLIER_SESSION
 from accord.apps.console.session_settings import SessionSettings
+from accord.apps.console.slash_commands import agent_text
 from accord.apps.console.tty import TerminalDialog, elicitation_handler, login_chooser
 from accord.client.login import run_in_terminal
 from accord.client.reply import Reply
 from accord.client.session import Session, SessionUpdate
+from accord.client.workspace.workspace import FileWrite
 from accord.errors import AccordError, AuthRequired, ConnectionClosed
 from accord.peer.event_loop import run
 from accord.session import replay
 from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.session.updates import NoticeShown
 
-_HELP = "Type a prompt and press Enter. Ctrl-C stops the agent, again ends it; Ctrl-D or /quit leaves.\n"
+_HELP = (
+    "Type a prompt and press Enter; /help lists the commands. Ctrl-C stops the agent, again ends it; Ctrl-D, /quit or Ctrl-C "
+    "twice leaves.\n"
+)
+_PROMPT = "\nYou: "
 _UNREAD_SECONDS = 1.0
+_AGAIN_SECONDS = 3.0
 
 
 def main(options: RunOptions) -> int:
@@ -62,6 +72,9 @@ class LineMode:
         self._recorder: ConversationRecorder | None = None
         self._process: AgentProcess | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._commands = LineCommands(self._person, options.cwd, self._open_another)
+        self._is_prompting = False
+        self._quit_asked_at = 0.0
         self._status = 0
         self._can_go_on = False
         """Whether the agent could take up the session if it were started again."""
@@ -110,7 +123,7 @@ class LineMode:
             new_workspace=lambda agent: new_workspace(
                 options.permissions,
                 agent,
-                on_write=lambda write: printer.wrote(write.path, len(write.content.encode())),
+                on_write=self._wrote,
                 on_terminal=terminal_reporter(printer.changed),
             ),
             on_update=self._heard_opening,
@@ -126,7 +139,12 @@ class LineMode:
         """What a session that was taken up tells before the first prompt: some agents go on with its history."""
         self._printer.retold(update.update)
 
+    def _wrote(self, write: FileWrite) -> None:
+        self._commands.wrote(write.path)
+        self._printer.wrote(write.path, len(write.content.encode()))
+
     def _heard(self, update: SessionUpdate) -> None:
+        self._commands.tell(update.update)
         self._tally.changed(update.update)
         self._printer.changed(update.update)
 
@@ -155,11 +173,21 @@ class LineMode:
                 else f"This is {process.known.title or process.known.name}. "
             )
             self._outputs.out.write(f"Ready, in {self._options.cwd}. {who}{_HELP}")
-            while (text := await self._person.prompted("\nYou: ")) is not None:
-                if text.strip() == "/quit":
-                    return
-                if text.strip():
-                    session = await self._turn(process, session, text)
+            while not self._commands.is_over and (text := await self._prompted()) is not None:
+                if not text.strip():
+                    continue
+                opened = await self._commands.run(text, session, process.sessions)
+                if opened is not None:
+                    session = opened
+                else:
+                    session = await self._turn(process, session, agent_text(text, session.commands))
+
+    async def _prompted(self) -> str | None:
+        self._is_prompting = True
+        try:
+            return await self._person.prompted(_PROMPT)
+        finally:
+            self._is_prompting = False
 
     async def _session(self, process: AgentProcess) -> Session:
         options = self._options
@@ -169,7 +197,10 @@ class LineMode:
                 wanted = await process.sessions.last(options.environment.state, options.cwd)
             if wanted is None:
                 self._printer.noted(NO_EARLIER_SESSION)
-        session = await process.open_session(wanted, options.cwd, self._printer.noted, with_history=True)
+        return await self._open(process, wanted)
+
+    async def _open(self, process: AgentProcess, session_id: str | None) -> Session:
+        session = await process.open_session(session_id, self._options.cwd, self._printer.noted, with_history=True)
         if not session.is_resumed:
             return session
         session.on_update = self._heard_early
@@ -177,6 +208,23 @@ class LineMode:
             self._printer.retold(change)
             await self._outputs.room()
         return session
+
+    async def _open_another(self, session_id: str | None) -> Session | None:
+        """For /new and /resume; None, and the reason is printed, if the agent refuses."""
+        process = self._process
+        assert process is not None
+        try:
+            session = await self._open(process, session_id)
+            await self._restore(session)
+        except ConnectionClosed as error:
+            raise self._gone(process, error) from error
+        except AccordError as error:
+            if self._is_unsettled:
+                raise
+            self._printer.noted(str(error), "error")
+            return None
+        self._outputs.out.write(f"Session {one_line(session.id, 100)}.\n")
+        return self._opened(process, session)
 
     def _opened(self, process: AgentProcess, session: Session) -> Session:
         self._recorder = process.record(session)
@@ -222,6 +270,7 @@ class LineMode:
             tally = self._tally = TurnSummary()
             reply = self._reply = session.prompt(content)
             async for change in reply:
+                self._commands.tell(change)
                 tally.changed(change)
                 self._printer.changed(change)
                 await self._outputs.room()
@@ -248,7 +297,11 @@ class LineMode:
 
     def _interrupted(self, working: asyncio.Task[None]) -> None:
         reply, process = self._reply, self._process
-        if reply is None or process is None:
+        now = time.monotonic()
+        if reply is None and self._is_prompting and now - self._quit_asked_at >= _AGAIN_SECONDS:
+            self._quit_asked_at = now
+            self._person.interrupt("Press Ctrl-C again to quit.", _PROMPT)
+        elif reply is None or process is None:
             working.cancel()
         elif reply.cancel_requested:
             process.client.kill_agent()

@@ -6,7 +6,7 @@ Law: a `/word` that is nobody's command goes to the model only if the user sends
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 import msgspec
@@ -78,20 +78,27 @@ def agent_text(text: str, commands: Sequence[SlashCommand]) -> str:
     return text.replace(f"/{_AGENT}", "/", 1) if is_of_agent and text.startswith(f"/{_AGENT}") else text
 
 
-def unknown_command(text: str, commands: Sequence[SlashCommand]) -> str | None:
-    """The sentence about a `/word` that is nobody's command; None for any other text, also for a path."""
+def unknown_command(
+    text: str,
+    commands: Sequence[SlashCommand],
+    own: Iterable[str] = OWN_COMMANDS,
+    advice: str = "Enter again sends it as text.",
+) -> str | None:
+    """The sentence about a `/word` that is nobody's command; None for any other text, also for a path.
+
+    `own` are the commands of the program that are suggested; `advice` says how to send the text nevertheless.
+    """
     word = (text.split(maxsplit=1) or [""])[0]
     match = _COMMAND.fullmatch(word)
     known = {*OWN_COMMANDS, *_names(commands)}
     if match is None or match[1].removeprefix(_OWN) in OWN_COMMANDS or match[1].removeprefix(_AGENT) in known:
         return None
-    return (
-        f"No such command: {one_line(word, _LONGEST_NAME)}{_suggestion(match[1], known)} Enter again sends it as text."
-    )
+    suggestion = _suggestion(match[1], {*own, *_names(commands)})
+    return f"No such command: {one_line(word, _LONGEST_NAME)}{suggestion} {advice}"
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    close = [f"/{each}" for each in get_close_matches(name.casefold(), sorted(known), n=2)]
+    close = [f"/{each}" for each in get_close_matches(name.casefold(), sorted(known), n=2, cutoff=0.7)]
     return f"; did you mean {' or '.join(close)}?" if close else "."
 
 
@@ -109,15 +116,22 @@ def command_completions(typed: str, commands: Sequence[SlashCommand]) -> list[Co
     return [Completion(f"/{name}", meanings[name], f"/{name} ", len(typed) + 1) for name in matches]
 
 
-def command_meanings(commands: Sequence[SlashCommand]) -> dict[str, str]:
-    """All commands and their meanings, those of the agent first; where both have one, it is said whose each is."""
+def command_meanings(commands: Sequence[SlashCommand], own: Mapping[str, str] | None = None) -> dict[str, str]:
+    """All commands and their meanings, those of the agent first; where both have one, it is said whose each is.
+
+    `own` are the commands of the program, by default those of the screen.
+    """
+    own = {name: command.meaning for name, command in OWN_COMMANDS.items()} if own is None else own
     meanings: dict[str, str] = {}
     for command in commands:
         if one_line(command.name, _LONGEST_NAME) != command.name:
             continue  # only a name that is shown exactly may be inserted
         meaning = f"{one_line(command.description)}{f'  <{one_line(command.hint)}>' if command.hint else ''}"
-        own = OWN_COMMANDS.get(command.name)
-        name = f"{_AGENT}{command.name}" if own is not None and own.is_reserved else command.name
-        meanings[name] = meaning if own is None else f"{meaning}  (agent)"
-    own = {f"{_OWN}{name}" if name in meanings else name: each.meaning for name, each in OWN_COMMANDS.items()}
-    return meanings | {name: f"{meaning}  (accord)" for name, meaning in own.items()}
+        name = f"{_AGENT}{command.name}" if command.name in own and _is_reserved(command.name) else command.name
+        meanings[name] = f"{meaning}  (agent)" if command.name in own else meaning
+    ours = {f"{_OWN}{name}" if name in meanings else name: f"{meaning}  (accord)" for name, meaning in own.items()}
+    return meanings | ours
+
+
+def _is_reserved(name: str) -> bool:
+    return name in OWN_COMMANDS and OWN_COMMANDS[name].is_reserved

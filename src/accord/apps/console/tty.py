@@ -93,6 +93,11 @@ class TerminalDialog:
                 if reading.done():
                     return reading.result()
 
+    def interrupt(self, text: str, question: str) -> None:
+        """Say something between a prompt and its answer, and show the prompt again."""
+        self._fresh_line()
+        self._output.write(f"{text}\n{question}")
+
     def _shown(self, question: str) -> asyncio.Future[str | None]:
         _forget_what_was_typed()
         if self._reading is None or self._reading.done():

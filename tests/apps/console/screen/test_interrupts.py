@@ -8,7 +8,7 @@ import time
 import pytest
 
 from accord import Agent, Turn
-from accord.apps.console.screen import keys
+from accord.apps.console.screen import interrupts, keys
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 
@@ -57,14 +57,22 @@ async def test_ctrl_c_held_down_stops_and_does_not_leave(tmp_path):
         await stage.shows("Press Ctrl-C again to quit.")
 
 
-async def test_ctrl_c_held_down_in_an_empty_prompt_does_not_leave(tmp_path):
-    async with opened(ScriptedAgent(1), tmp_path, version=1, held=60.0) as stage:
-        await stage.press("ctrl+c", "ctrl+c", "ctrl+c")
+@pytest.mark.parametrize("presses", [3, 4, 5, 6])
+async def test_ctrl_c_held_down_in_an_empty_prompt_does_not_leave(tmp_path, monkeypatch, presses):
+    monkeypatch.setattr(interrupts, "REPEAT_SECONDS", 60.0)
+    async with opened(ScriptedAgent(1), tmp_path, version=1) as stage:
+        await stage.press(*["ctrl+c"] * presses)
         await stage.shows("Press Ctrl-C again to quit.")
-        assert stage.app.is_running
-        keys.HELD = keys.REPEATING = 0.0
-        await stage.press("ctrl+c")
-        assert stage.app.return_value == 0
+        assert stage.app.interrupts._exit is None
+
+
+async def test_ctrl_c_held_down_clears_the_prompt_and_does_not_leave(tmp_path):
+    async with opened(ScriptedAgent(1), tmp_path, version=1, held=60.0) as stage:
+        await stage.type("text")
+        await stage.press("ctrl+c", "ctrl+c", "ctrl+c")
+        assert stage.prompt == ""
+        assert stage.app.interrupts._exit is None
+        assert "again to quit" not in stage.text
 
 
 async def test_ctrl_c_that_clears_the_prompt_is_not_the_first_of_two(tmp_path):

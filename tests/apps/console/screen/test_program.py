@@ -147,7 +147,7 @@ async def test_the_plain_mode_draws_nothing(quiet_home, monkeypatch):
     agent = ScriptedAgent(1)
     agent.on("session/prompt", agent.reply("Hello \x1b[31mfrom the agent"))
     async with program(agent) as command, at_terminal("--", *command.args, cwd=quiet_home) as (terminal, accord):
-        await terminal.sees("Ctrl-D or /quit leaves.")
+        await terminal.sees("Ctrl-D, /quit or Ctrl-C twice leaves.")
         await terminal.sees("You: ")
         terminal.type("Hi\n")
         await terminal.sees("Answer: Hello ␛[31mfrom the agent")
@@ -171,5 +171,7 @@ async def test_control_c_stops_a_turn_of_the_plain_mode(quiet_home, monkeypatch)
         agent.finish(asked, "cancelled")
         await terminal.sees("the turn was cancelled")
         await terminal.sees("You: ")
+        terminal.type("\x03")
+        await terminal.sees("Press Ctrl-C again to quit.")
         terminal.type("\x03")
         assert await accord.wait() == 0

@@ -420,7 +420,7 @@ async def test_leaving_needs_two_presses_of_ctrl_c_or_one_of_ctrl_q(tmp_path):
         await stage.press("ctrl+c")
         await stage.shows("Press Ctrl-C again to quit.")
         await stage.press("ctrl+c")
-        assert stage.app.return_value == 0
+        await stage._wait(lambda: stage.app.return_value == 0)
     async with opened(agent, tmp_path) as stage:
         await stage.press("ctrl+d")
         assert stage.app.return_value == 0

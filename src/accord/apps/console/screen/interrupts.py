@@ -1,6 +1,6 @@
 """Esc and Ctrl+C: stop the agent or a shell command, copy, close a page, clear the prompt, quit.
 
-Law: the same press never stops a turn and then does something else, however long the key is held down.
+Law: the same press never does one thing and then another, however long the key is held down.
 """
 
 from __future__ import annotations
@@ -8,10 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from textual.timer import Timer
+
 from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.external_programs import Shell
 
 _AGAIN_SECONDS = 3
+REPEAT_SECONDS = 0.1
+"""Keyboards repeat a key that is held down faster than this; nobody presses a key so fast."""
 
 
 class Interrupts:
@@ -23,9 +27,13 @@ class Interrupts:
         self._clear_prompt = clear_prompt
         self._held_keys = screen.main.questions.held_keys
         self._quit_asked_at = 0.0
-        """When Ctrl+C was pressed in an idle, empty prompt, as the last thing that Ctrl+C did."""
-        self._has_stopped = False
-        """Ctrl+C has stopped a turn, and may still be held down: then it does nothing else."""
+        """When Ctrl+C was pressed in an idle, empty prompt, as the last thing that it did."""
+        self._pressed_at = 0.0
+        self._is_repeating = False
+        self._exit: Timer | None = None
+        """Quits, unless Ctrl+C comes again as fast as only a key that is held down."""
+        self._has_acted = False
+        """Ctrl+C has stopped a turn or cleared the prompt, and may still be held down: then it does nothing else."""
 
     def escape(self) -> None:
         """Stop the shell command or the turn; kill an agent that is stopping; else move to the prompt."""
@@ -44,9 +52,8 @@ class Interrupts:
         """Copy the selection; else close the page; else stop; else clear the prompt; else quit, the second time."""
         screen = self._screen
         tab, page, prompt = screen.tab, screen.screen, screen.main.prompt
-        is_held, before = self._held_keys.is_held("ctrl+c"), self._quit_asked_at
-        self._has_stopped = self._has_stopped and is_held
-        self._quit_asked_at = before if is_held else 0.0
+        self._has_acted = self._has_acted and self._held_keys.is_held("ctrl+c")
+        asked_at, self._quit_asked_at = self._quit_asked_at, 0.0
         selection = page.get_selected_text() or (prompt.selected_text if prompt.has_focus else "")
         if selection:
             screen.copy_to_clipboard(selection)
@@ -55,16 +62,27 @@ class Interrupts:
         elif page is not screen.main:
             page.dismiss(None)
         elif tab.is_busy or self._shell.is_running(tab):
-            self._has_stopped = True
+            self._has_acted = True
             self.escape()
-        elif self._has_stopped:
+        elif self._has_acted:
             return
         elif prompt.text:
+            self._has_acted = True
             self._clear_prompt()
-        elif is_held:
-            return
-        elif time.monotonic() - before < _AGAIN_SECONDS:
-            screen.exit(0)
         else:
-            self._quit_asked_at = time.monotonic()
-            screen.tell("Press Ctrl-C again to quit.")
+            self._quit(asked_at)
+
+    def _quit(self, asked_at: float) -> None:
+        """In an idle, empty prompt: the first press asks, the second quits, unless it is the key held down."""
+        now = time.monotonic()
+        gap, self._pressed_at = now - self._pressed_at, now
+        if gap < REPEAT_SECONDS and (self._exit is not None or self._is_repeating):
+            if self._exit is not None:
+                self._exit.stop()
+            self._exit, self._is_repeating = None, True
+        elif now - asked_at < _AGAIN_SECONDS:
+            self._is_repeating = False
+            self._exit = self._screen.main.set_timer(REPEAT_SECONDS, lambda: self._screen.exit(0))
+        else:
+            self._quit_asked_at, self._is_repeating = now, False
+            self._screen.tell("Press Ctrl-C again to quit.")
