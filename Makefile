@@ -26,7 +26,7 @@ PYTHONS ?= $(foreach version,3.12 3.13 3.14,$(call newer,$(version)))
 LIBRARY_TESTS := $(filter-out tests/apps tests/architecture tests/benchmarks tests/installed tests/interop,\
 	$(patsubst %/,%,$(filter-out %__/,$(wildcard tests/*/))))
 
-.PHONY: help install run test soak pythons newest-python security check format format-check lint types layers bench node-peers interop local-model wheel requirements lock clean
+.PHONY: help install run test soak pythons newest-python security check format format-check lint types layers bench node-peers interop local-model wheel man requirements lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,9 @@ wheel: $(STAMP) ## build dist/*.whl, install it in new environments and use it t
 	rm -rf dist
 	$(BIN)/python -m hatchling build
 	$(BIN)/python -m pytest tests/installed
+
+man: $(PROGRAM) ## write man pages of all commands to build/man (read one with: man -M build/man accord-run)
+	$(BIN)/python -m accord help --man build/man
 
 node-peers: $(NODE_PEERS:%=%/node_modules/.installed) ## install the peers from npm (needs node and npm)
 

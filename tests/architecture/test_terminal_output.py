@@ -48,6 +48,7 @@ DOORS = {
     "apps/console/screen/drawing/markdown.py": "the same one",
     "apps/console/tty.py": "whether there are terminals",
     "apps/console/talk_command.py": "whether there are terminals",
+    "cli/help_topics.py": "whether there are terminals: a pager shows pages of ours",
     "transports/stdio.py": "the messages of the protocol",
 }
 """Where the terminal may be touched, apart from `sys.stdout.write` and `sys.stderr.write`, which `accord.cli` has prepared."""

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from accord.cli.help_topics import PAGES
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "accord"
 
@@ -45,7 +47,10 @@ def test_a_wheel_holds_every_file_of_the_package_and_nothing_foreign(built):
     own = [file for file in PACKAGE.rglob("*") if file.is_file() and "__pycache__" not in file.parts]
     assert {"py.typed", "look.tcss"} <= {file.name for file in own}
     told = {name for name in files if ".dist-info/" in name}
-    assert files.keys() - told == {file.relative_to(PACKAGE.parent).as_posix() for file in own}
+    pages = {name for name in files if name.startswith("accord/help/")}
+    assert files.keys() - told - pages == {file.relative_to(PACKAGE.parent).as_posix() for file in own}
+    examples = [f"examples/{path.name}" for path in (ROOT / "examples").glob("*.py")]
+    assert pages == {f"accord/help/{page}" for page in [*PAGES.values(), "index.md", *examples]}
     names = {name.partition(".dist-info/")[2] for name in told}
     assert names == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 

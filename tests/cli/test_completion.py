@@ -46,7 +46,7 @@ def completed(home, project, tmp_path) -> Callable[[str], list[str]]:
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("accord ", [*COMMANDS, "help", "accord", *PRESETS]),
+        ("accord ", [*COMMANDS, "accord", *PRESETS]),
         ("accord co", ["config", "completion", "codex", "copilot"]),
         ("accord gem", ["gemini"]),
         ("accord --c", ["--cwd", "--continue"]),
@@ -55,7 +55,7 @@ def completed(home, project, tmp_path) -> Callable[[str], list[str]]:
         ("accord --plain --permissions allow-e", ["allow-edits"]),
         ("accord run --agent q", ["qoder", "qwen"]),
         ("accord agents q", ["qoder", "qwen"]),
-        ("accord help tr", ["trust"]),
+        ("accord help tr", ["trust", "troubleshooting", "transports"]),
         ("accord agent --mod", ["--model", "--models", "--mode"]),
         ("accord agent --mode ", ["ask", "architect", "code"]),
         ("accord agent --mode a", ["ask", "architect"]),

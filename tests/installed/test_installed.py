@@ -111,6 +111,13 @@ class TestTheLibraryAlone:
         assert failed.pop("accord.testing.plugin") == "pytest"
         assert [name for name in failed if not name.startswith(NEEDING_EXTRAS)] == []
 
+    def test_has_the_pages_of_the_documentation_and_the_examples(self, bare):
+        assert "EXIT STATUSES" in bare.run("accord", "help", "run")
+        assert "usage: accord token" in bare.run("accord", "help", "commands")
+        assert "agent.run()" in bare.run("accord", "help", "examples", "echo_agent.py")
+        bare.run("accord", "help", "--man", "man")
+        assert (bare.elsewhere / "man" / "man1" / "accord-run.1").is_file()
+
     def test_explains_this_directory_without_a_screen(self, bare):
         assert "not a language model" in bare.run("accord", "run", "/explain")
 

@@ -1,7 +1,7 @@
 """The command line: `accord COMMAND`, or `accord [AGENT]`. A command pays only for what it needs itself.
 
 Exit statuses: 0 done, 1 it failed, 2 the command line is wrong, 130 Ctrl-C, 141 nobody reads the output any more;
-docs/run.md has more of them, for commands that talk to agents.
+`accord help run exit` has more of them, for commands that talk to agents.
 """
 
 from __future__ import annotations
@@ -97,17 +97,12 @@ class _TerminalStream:
 
 def _run(words: list[str]) -> int:
     first, rest = (words[0], words[1:]) if words else ("", [])
-    if first == "help" and rest:
-        first, rest = rest[0], ["--help"]
-        if first not in COMMANDS:
-            _check_agent(first)
-        words = [first, *rest]
     if first in ("--version", "-V"):
         from accord import __version__  # noqa: PLC0415  # as all below: each word pays for itself
 
         sys.stdout.write(f"accord {__version__}\n")
         return 0
-    if first in ("--help", "-h", "help"):
+    if first in ("--help", "-h"):
         from accord.cli.commands import help_page  # noqa: PLC0415
 
         sys.stdout.write(help_page())
@@ -129,15 +124,6 @@ def _run(words: list[str]) -> int:
 
     logging.getLogger("accord").addHandler(logging.NullHandler())  # what a user has to know is told in other ways
     return module.main(arguments, load_environment)
-
-
-def _check_agent(name: str) -> None:
-    from pathlib import Path  # noqa: PLC0415  # only here
-
-    from accord.apps.console.known_agents import find_agent  # noqa: PLC0415
-    from accord.cli.environment import load_environment  # noqa: PLC0415
-
-    find_agent(name, None, load_environment(Path.cwd()), may_be_command=True)
 
 
 def _told(error: Exception) -> str:

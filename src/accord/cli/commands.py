@@ -36,6 +36,7 @@ COMMANDS = {
         ("config", _SETTINGS, "what is set, and where each value came from", "apps.coder.settings.display"),
         ("trust", _SETTINGS, "let a project's .accord.toml count", "apps.coder.settings.trust"),
         ("permissions", _SETTINGS, "what you allowed or rejected for always", "apps.coder.permissions_command"),
+        ("help", _THIS, "pages about a topic or a command", "cli.help_topics"),
         ("completion", _THIS, "commands and options on the Tab key", "cli.completion"),
     )
 }
@@ -57,5 +58,10 @@ def help_page() -> str:
         "`accord [AGENT]` takes --continue, --resume ID, --cwd DIR, --model, --mode, --permissions, --login, --theme,",
         "--plain and, in the place of AGENT, a command after `--`.",
     ]
-    lines += ["", "`accord COMMAND --help` tells more about one, `accord --version` which accord this is.", ""]
+    lines += [
+        "",
+        "`accord COMMAND --help` tells more about one, `accord help` lists pages about topics, `accord --version` tells which",
+        "accord this is.",
+        "",
+    ]
     return "\n".join(lines)

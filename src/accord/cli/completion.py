@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from accord.cli.commands import COMMANDS, TALK
 from accord.cli.completion_values import KINDS, offers
+from accord.cli.help_topics import PAGES
 from accord.cli.parser import new_parser
 from accord.errors import AccordError
 
@@ -80,7 +81,8 @@ def script(shell: str) -> str:
 
 
 def _completed(action: Action) -> CompletedArgument:
-    words = [str(choice) for choice in action.choices or (_SHELLS if action.dest == "shell" else ())]
+    fixed = {"shell": [*_SHELLS], "topic": [*dict.fromkeys([*COMMANDS, *PAGES])]}
+    words = [str(choice) for choice in action.choices or fixed.get(action.dest, [])]
     source = "" if words else _SOURCES.get(action.dest, "")
     if not source and isinstance(action.metavar, str) and action.metavar in ("FILE", "DIR"):
         source = action.metavar
@@ -148,10 +150,10 @@ def _bash(arguments: Mapping[str, list[CompletedArgument]]) -> str:
         "    _accord_words",
         '    local command="${words[1]}"',
         "    COMPREPLY=()",
-        f'    case "$command" in {" | ".join([*COMMANDS, "help"])}) ;; *) command= ;; esac',
+        f'    case "$command" in {" | ".join([*COMMANDS])}) ;; *) command= ;; esac',
         '    case "${#words[@]} $word" in',
         f'        "2 -"*) _accord_list "{_words(_options(arguments[""]))}"; return ;;',
-        f'        "2 "*) _accord_list "{_words([*COMMANDS, "help"])}"; _accord_values agents; return ;;',
+        f'        "2 "*) _accord_list "{_words([*COMMANDS])}"; _accord_values agents; return ;;',
         "    esac",
         '    case "$command $before" in',
     ]
@@ -170,7 +172,6 @@ def _bash(arguments: Mapping[str, list[CompletedArgument]]) -> str:
             f"                *) {':' if positional is None else _bash_values(positional)} ;;",
             "            esac ;;",
         ]
-    lines.append(f'        help) _accord_list "{_words([*COMMANDS])}" ;;')
     return "\n".join([*lines, "    esac", "}", "complete -F _accord accord", ""])
 
 
@@ -214,14 +215,13 @@ def _zsh(arguments: Mapping[str, list[CompletedArgument]]) -> str:
         "    if (( CURRENT == 2 )); then",
         "        _describe command commands",
         "    else",
-        f"        case $words[2] in {' | '.join([*COMMANDS, 'help'])})",
+        f"        case $words[2] in {' | '.join([*COMMANDS])})",
         "            command=$words[2]",
         "            shift words",
         "            (( CURRENT-- ))",
         "        esac",
         "    fi",
         "    case $command in",
-        "        help) _describe command commands ;;",
     ]
     for command, completed in arguments.items():
         lines.append(f"        '{command}') _arguments \\")
@@ -254,10 +254,9 @@ def _fish(arguments: Mapping[str, list[CompletedArgument]]) -> str:
         for name, command in COMMANDS.items()
     ]
     for command, completed in arguments.items():
-        seen = f"__fish_seen_subcommand_from {command or _words([*COMMANDS, 'help'])}"
+        seen = f"__fish_seen_subcommand_from {command or _words([*COMMANDS])}"
         for each in completed:
             lines.append(f"complete -c accord -n '{'' if command else 'not '}{seen}'{_fish_argument(each)}")
-    lines.append(f"complete -c accord -n '__fish_seen_subcommand_from help' -a {_quoted(_words([*COMMANDS]))}")
     return "\n".join([*lines, ""])
 
 

@@ -22,7 +22,7 @@ from accord.local.paths import expand_path, file_kind
 def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         "Gives an agent one prompt and prints its answer to stdout; what it does meanwhile goes to stderr. Without a "
-        "PROMPT, or with -, the prompt is read from stdin. docs/run.md lists the events and the exit statuses."
+        "PROMPT, or with -, the prompt is read from stdin. `accord help run` explains the events and the exit statuses."
     )
     parser.add_argument("prompt", metavar="PROMPT", nargs="*", help="what to say; several words are joined by blanks")
     add_agent_arguments(parser)
