@@ -109,7 +109,7 @@ def _table(block: list[str], width: int, link_text: LinkText) -> str:
         )
     if len(sizes) == 2 and sizes[0] <= width // 3:
         indent = " " * (sizes[0] + 2)
-        return "\n".join(_wrapped(row[1], width, row[0].ljust(len(indent)), indent).rstrip() for row in shown)
+        return "\n".join(_wrapped(row[1], width, row[0].ljust(len(indent)), indent) for row in shown)
     return "\n".join(_row(row, heads, width) for row in rows)
 
 
@@ -129,6 +129,8 @@ def _inline(text: str, link_text: LinkText) -> str:
 
 
 def _wrapped(text: str, width: int, first: str = "", other: str = "") -> str:
+    if not text:
+        return first.rstrip()
     return textwrap.fill(
         text, width, initial_indent=first, subsequent_indent=other, break_long_words=False, break_on_hyphens=False
     )
