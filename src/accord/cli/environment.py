@@ -28,6 +28,8 @@ def load_environment(cwd: Path) -> Environment:
         notices=loaded.notices,
         theme=settings.theme,
         plain=settings.plain,
+        vim=settings.vim,
+        keys={name: [keys] if isinstance(keys, str) else keys for name, keys in settings.keys.items()},
         start_timeout=settings.start_timeout,
         keeps_conversations=settings.conversations,
         saves_checkpoints=settings.checkpoints,

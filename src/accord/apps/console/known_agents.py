@@ -334,6 +334,8 @@ class Environment(Struct, frozen=True, kw_only=True):
     notices: list[str] = []
     theme: str | None = None
     plain: bool = False
+    vim: bool = False
+    keys: dict[str, list[str]] = {}
     start_timeout: float = 60.0
     keeps_conversations: bool = True
     saves_checkpoints: bool = True

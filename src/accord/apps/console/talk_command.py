@@ -115,6 +115,8 @@ def open_screen(run: RunOptions, theme: str | None) -> int:
         records=environment.records,
         saves_checkpoints=environment.saves_checkpoints,
         theme=theme,
+        vim=environment.vim,
+        keys=environment.keys,
         mode=run.mode,
         model=None if agent.is_builtin else run.model,
         login=run.login,

@@ -14,8 +14,8 @@ from accord.apps.console.screen.app import ScreenApp
 from accord.apps.console.screen.blocks.messages import LONG_CHARACTERS, LONG_LINES, READABLE_WIDTH
 from accord.apps.console.screen.drawing.diffs import SIDE_BY_SIDE
 from accord.apps.console.screen.drawing.palette import READABLE, VISIBLE
+from accord.apps.console.screen.key_bindings import KeyBindings
 from accord.apps.console.screen.main_screen import KEYS, MainScreen
-from accord.apps.console.screen.pages.keys_page import groups
 from accord.apps.console.screen.prompt_queue import QueuePanel
 from accord.apps.console.screen.undo import PATIENCE
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
@@ -24,6 +24,7 @@ from accord.local import checkpoint_log, checkpoints, shadow_repository
 from tests.apps.console.screen import headless
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
+GROUPS = KeyBindings().groups()
 PAGE = (DOCS / "screen.md").read_text(encoding="utf-8")
 
 
@@ -33,9 +34,9 @@ def rows(heading: str) -> list[tuple[str, str]]:
     return [(line.split("|")[1].strip(), line.split("|")[2].strip()) for line in lines[2:]]
 
 
-@pytest.mark.parametrize("group", groups())
+@pytest.mark.parametrize("group", GROUPS)
 def test_every_key_is_in_its_table(group):
-    assert rows(group) == groups()[group]
+    assert rows(group) == GROUPS[group]
 
 
 def test_every_key_has_an_action():
@@ -48,7 +49,7 @@ def test_every_key_has_an_action():
     ("bound", "group"), [(ConversationView.BINDINGS, "In the conversation"), (QueuePanel.BINDINGS, "In the queue")]
 )
 def test_the_keys_of_the_parts_are_those_that_are_told(bound, group):
-    told = " ".join(key.casefold() for key, _ in groups()[group]).split()
+    told = " ".join(key.casefold() for key, _ in GROUPS[group]).split()
     for keys, action, _ in bound:
         assert keys.partition(",")[0] in told or action.startswith("move("), keys
 

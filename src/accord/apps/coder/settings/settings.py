@@ -23,8 +23,38 @@ RESERVED = frozenset(
 BUILT_IN = "accord"
 """The name of the built-in agent, which no other can have."""
 
-SCREEN_SETTINGS = frozenset(["checkpoints", "conversations", "plain", "start_timeout", "theme"])
+SCREEN_SETTINGS = frozenset(["checkpoints", "conversations", "keys", "plain", "start_timeout", "theme", "vim"])
 """Settings of the terminal client, whose flags belong to `accord` and not to `accord agent`."""
+
+
+KEY_ACTIONS = (
+    "send",
+    "newline",
+    "next_mode",
+    "next_focus",
+    "command_palette",
+    "fold_thoughts",
+    "fold_tool_calls",
+    "history",
+    "send_now",
+    "edit_prompt",
+    "scroll_up",
+    "scroll_down",
+    "follow",
+    "new_session",
+    "close_session",
+    "next_tab",
+    "previous_tab",
+    "log",
+    "keys",
+    "options",
+    "sessions",
+    "review",
+    "restart",
+    "suspend",
+    "exit",
+)
+"""The actions of the screen that can have other keys. (The screen is not imported here: a test compares them.)"""
 
 
 class AgentSettings(Struct, frozen=True, kw_only=True):
@@ -129,6 +159,12 @@ class Settings(Struct, frozen=True, kw_only=True):
         bool, Meta(description="whether to print the conversation line by line, without a screen, for screen readers")
     ] = False
 
+    vim: Annotated[bool, Meta(description="whether the prompt has the modes and keys of vim")] = False
+    keys: Annotated[
+        dict[str, str | list[str]],
+        Meta(description="the keys of the screen's actions: a key, or a list of keys, by the action's name"),
+    ] = {}
+
     @property
     def model_settings(self) -> ModelSettings:
         """The settings for opening a model."""
@@ -161,7 +197,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     @property
     def flag(self) -> str | None:
         """Tables have none: they are set in a file. Nor has what is saved for later."""
-        is_without = self.kind == "table" or self.name in ("checkpoints", "conversations")
+        is_without = self.kind == "table" or self.name in ("checkpoints", "conversations", "vim")
         return None if is_without else f"--{self.name.replace('_', '-')}"
 
 

@@ -12,7 +12,15 @@ from typing import Any, TypeAlias, cast, get_args, get_origin
 import msgspec
 
 from accord.apps.coder.errors import InvalidSettings
-from accord.apps.coder.settings.settings import BUILT_IN, RESERVED, Settings, choices_of, types_of, without_bounds
+from accord.apps.coder.settings.settings import (
+    BUILT_IN,
+    KEY_ACTIONS,
+    RESERVED,
+    Settings,
+    choices_of,
+    types_of,
+    without_bounds,
+)
 from accord.local.redaction import HIDDEN, redact, url_error
 from accord.local.text import printable
 
@@ -104,6 +112,10 @@ _WORDS = {
 }
 
 
+def _word(name: str) -> str:
+    return _WORDS.get(name, name)
+
+
 def _reason(error: msgspec.ValidationError, kind: Any, value: Any) -> str:
     choices = choices_of(kind)
     if choices and "enum" in str(error):
@@ -111,7 +123,7 @@ def _reason(error: msgspec.ValidationError, kind: Any, value: Any) -> str:
         invalid = next((str(each) for each in values if each not in choices), "")
         return f"must be one of {', '.join(choices)}{suggestion(invalid, choices)}"
     text = re.sub(r" - at `\$.*", "", str(error)).replace(" | null", "")
-    text = re.sub(r"`([a-z]+)`", lambda match: _WORDS.get(match[1], match[1]), text)
+    text = re.sub(r"`([a-z]+(?: \| [a-z]+)*)`", lambda match: " or ".join(map(_word, match[1].split(" | "))), text)
     return text.replace("Expected", "must be").replace(", got", ", not")
 
 
@@ -136,6 +148,10 @@ def _problem(path: tuple[str, ...], value: Any) -> str | None:
             return "invalid agent name: no white space, slashes or invisible characters, and no leading hyphen"
         case (_, _, "command") if not value:
             return "must not be empty"
+        case ("keys", action):
+            return _action_problem(action, [value] if isinstance(value, str) else value or [])
+        case ("keys",):
+            return _shared_key(value or {})
         case _:
             return None
 
@@ -144,6 +160,55 @@ def _model_problem(name: str) -> str | None:
     if name == "offline" or re.fullmatch(r"[^:\s]+:\S.*", name):
         return None
     return f"invalid model name {name!r}: must be 'provider:name', 'local:FILE.gguf' or 'offline'"
+
+
+_KEY_NAMES = (
+    *("enter", "tab", "space", "backspace", "delete", "insert", "home", "end", "pageup", "pagedown"),
+    *("up", "down", "left", "right", *(f"f{number}" for number in range(1, 25))),
+)
+_MODIFIERS = ("alt", "ctrl", "shift", "super")
+_SAME_KEYS = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+[": "escape"}
+
+
+def normal_key(key: str) -> str:
+    """A key as the screen names it: in small letters, with its modifiers in alphabetical order."""
+    *modifiers, name = key.lower().replace(" ", "").split("+")
+    return "+".join([*sorted(modifiers), name])
+
+
+def _action_problem(action: str, keys: list[str]) -> str | None:
+    if action not in KEY_ACTIONS:
+        advice = suggestion(action, KEY_ACTIONS) or f"; known actions are {', '.join(KEY_ACTIONS)}"
+        return f"unknown action{advice}"
+    return next((problem for key in keys if (problem := _key_problem(normal_key(key)))), None)
+
+
+def _key_problem(key: str) -> str | None:
+    *modifiers, name = key.split("+")
+    wrong = next((each for each in modifiers if each not in _MODIFIERS), None)
+    if wrong is not None:
+        return (
+            f"unknown modifier {wrong!r} in {key!r}{suggestion(wrong, _MODIFIERS) or '; use alt, ctrl, shift or super'}"
+        )
+    if key in ("escape", "ctrl+c"):
+        return f"{key!r} stops the agent and can't be given to another action; choose another key"
+    if key in _SAME_KEYS:
+        return f"terminals send {key!r} as {_SAME_KEYS[key]!r}; choose another key"
+    is_character = len(name) == 1 and name.isascii() and name.isalnum()
+    if not is_character and name not in _KEY_NAMES:
+        return f"unknown key {name!r}{suggestion(name, _KEY_NAMES) or '; such as ctrl+x, alt+enter, f6 or pageup'}"
+    if (is_character or name in ("space", "backspace")) and not {"alt", "ctrl", "super"} & set(modifiers):
+        return f"{key!r} is needed to type text; add ctrl or alt, or use a function key"
+    return None
+
+
+def _shared_key(table: Mapping[str, str | list[str]]) -> str | None:
+    owners: dict[str, str] = {}
+    for action, keys in table.items():
+        for key in {normal_key(each) for each in ([keys] if isinstance(keys, str) else keys)}:
+            if owners.setdefault(key, action) != action:
+                return f"{key!r} is given to both {owners[key]!r} and {action!r}; choose one"
+    return None
 
 
 def _server_problem(server: Any) -> str | None:

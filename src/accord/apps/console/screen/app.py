@@ -28,11 +28,11 @@ from accord.apps.console.screen.drawing.palette import ControlFilter, Palette, m
 from accord.apps.console.screen.errors import crash_report
 from accord.apps.console.screen.external_programs import Editor, Shell, TerminalHandover
 from accord.apps.console.screen.interrupts import Interrupts
+from accord.apps.console.screen.key_bindings import KeyBindings, KeysPage
 from accord.apps.console.screen.keys import KeyRouter, modified_enter, recognize_alt_enter
 from accord.apps.console.screen.login import LoginController
 from accord.apps.console.screen.main_screen import KEYS, MainScreen
 from accord.apps.console.screen.options import OptionController
-from accord.apps.console.screen.pages.keys_page import KeysPage
 from accord.apps.console.screen.pages.review_page import EditFile, ReviewPage, changed_files
 from accord.apps.console.screen.pages.sessions_page import SavedSessions
 from accord.apps.console.screen.pasted_pictures import PastedPictures
@@ -63,15 +63,14 @@ class ScreenApp(App[int]):
     CSS_PATH = "look.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", "Interrupt", show=False, priority=True),
-        Binding("ctrl+q", "exit", "Quit", show=False, priority=True),
+        Binding("ctrl+q", "exit", "Quit", show=False, priority=True, id="exit"),
+        Binding("ctrl+p", "command_palette", "Command palette", show=False, priority=True, id="command_palette"),
     ]
-    COMMAND_PALETTE_BINDING = "ctrl+p"
     ENABLE_COMMAND_PALETTE = True
 
     def __init__(self, options: ScreenOptions) -> None:
         # Without this, Textual turns each colour into a grey, and the terminal's own text into black on black.
         super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
-        recognize_alt_enter()
         self._control_filter = ControlFilter()
         self.options = options
         self.palette: Palette
@@ -126,7 +125,12 @@ class ScreenApp(App[int]):
         self.commands = SessionCommands(self, self.agent, self.tabs, self.editor)
         self.starter = AgentStarter(self, self.agent, self.tabs)
         self.exit_signals = ExitSignals(self.exit)
+        self.key_bindings = KeyBindings(options.keys)
         self._set_theme(options.theme)
+
+    def _set_keys(self) -> None:
+        recognize_alt_enter()
+        self.key_bindings.apply(self, self.prompt)
 
     def _set_theme(self, name: str | None) -> None:
         for theme in THEMES:
@@ -153,6 +157,7 @@ class ScreenApp(App[int]):
         return self.main
 
     def on_mount(self) -> None:
+        self._set_keys()
         if not self.is_headless:
             self.exit_signals.install()
         self.theme_changed_signal.subscribe(self, lambda _: self._restyle())
@@ -372,7 +377,7 @@ class ScreenApp(App[int]):
         self.push_screen(LogPage(self.agent.wire_log, self.palette))
 
     def action_keys(self) -> None:
-        self.push_screen(KeysPage(self.palette, command_meanings(self.tab.commands)))
+        self.push_screen(KeysPage(self.palette, self.key_bindings, command_meanings(self.tab.commands)))
 
     def action_review(self) -> None:
         self.push_screen(ReviewPage(changed_files(self.tab.conversation), self.tab.cwd, self.palette))
@@ -419,7 +424,7 @@ class ScreenApp(App[int]):
             namespace, _, name = binding.action.rpartition(".")
             if "(" not in name and name not in ("stop", "interrupt", "next_focus", "command_palette"):
                 action = getattr(self if namespace else self.main, f"action_{name}")
-                yield SystemCommand(binding.description.capitalize(), binding.key, action)
+                yield SystemCommand(binding.description.capitalize(), self.key_bindings.label(binding.id or ""), action)
         yield SystemCommand("Theme", "choose a colour theme", self.action_theme)
         yield SystemCommand("Undo", "go back to the files before a turn", self.action_undo)
         yield SystemCommand("Export", "the conversation as Markdown", lambda: self.commands.export("md"))

@@ -22,8 +22,10 @@ from accord.apps.console.screen.widgets.question_dock import QuestionDock
 from accord.apps.console.screen.widgets.tabs_line import TabsLine
 
 
-def _key(keys: str, action: str, meaning: str, *, first: bool = True) -> Binding:
-    return Binding(keys, action, meaning, show=False, priority=first)
+def _key(keys: str, action: str, meaning: str, *, name: str = "", first: bool = True) -> Binding:
+    """`name` is what the user's settings call it, by default the name of the action."""
+    name = name or action.rpartition(".")[2]
+    return Binding(keys, action, meaning, show=False, priority=first, id=name)
 
 
 KEYS = [
@@ -37,20 +39,20 @@ KEYS = [
     _key("ctrl+r", "app.history", "search the prompt history"),
     _key("ctrl+s", "app.send_now", "send now: stop the running turn and send this first"),
     _key("ctrl+g", "app.edit_prompt", "edit the prompt in $EDITOR"),
-    _key("pageup", "scroll_page(-1)", "scroll up"),
-    _key("pagedown", "scroll_page(1)", "scroll down"),
+    _key("pageup", "scroll_page(-1)", "scroll up", name="scroll_up"),
+    _key("pagedown", "scroll_page(1)", "scroll down", name="scroll_down"),
     _key("ctrl+end", "follow", "go to the end of the conversation and follow it"),
     _key("ctrl+n", "app.new_session", "new session in a tab"),
     _key("alt+w", "app.close_session", "close this tab"),
-    _key("alt+right,ctrl+pagedown", "app.next_tab(1)", "next tab"),
-    _key("alt+left,ctrl+pageup", "app.next_tab(-1)", "previous tab"),
+    _key("alt+right,ctrl+pagedown", "app.next_tab(1)", "next tab", name="next_tab"),
+    _key("alt+left,ctrl+pageup", "app.next_tab(-1)", "previous tab", name="previous_tab"),
     _key("ctrl+l", "app.log", "wire log: messages and stderr"),
-    _key("f1", "app.keys", "all keys", first=False),
-    _key("f2", "app.options", "modes, models and all options", first=False),
-    _key("f3", "app.sessions", "sessions: open, fork or delete", first=False),
-    _key("f4", "app.review", "review all changed files", first=False),
-    _key("f5", "app.restart", "restart the agent and reopen its sessions", first=False),
-    _key("ctrl+z", "app.suspend_process", "suspend; fg in the shell continues (not on Windows)"),
+    _key("f1", "app.keys", "all keys"),
+    _key("f2", "app.options", "modes, models and all options"),
+    _key("f3", "app.sessions", "sessions: open, fork or delete"),
+    _key("f4", "app.review", "review all changed files"),
+    _key("f5", "app.restart", "restart the agent and reopen its sessions"),
+    _key("ctrl+z", "app.suspend_process", "suspend; fg in the shell continues (not on Windows)", name="suspend"),
     _key("ctrl+q", "app.exit", "quit"),
 ]
 

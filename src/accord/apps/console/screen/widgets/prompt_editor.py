@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
 from rich.style import Style
@@ -94,7 +95,7 @@ class PromptEditor(TextArea):
     """Enter sends; Alt+Enter, Shift+Enter, Ctrl+J, or Enter after a backslash starts a new line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("shift+enter,alt+enter,ctrl+j", "newline", "New line", show=False),
+        Binding("alt+enter,shift+enter,ctrl+j", "newline", "New line", show=False, id="newline"),
         Binding("ctrl+underscore", "undo", "Undo", show=False),
         Binding("ctrl+d", "delete_or_quit", "Quit if the prompt is empty", show=False),
     ]
@@ -108,6 +109,7 @@ class PromptEditor(TextArea):
         self.placeholder = "Ask for a change, or / for commands"
         self.pasted_texts = PastedTexts()
         self.handler: PromptHandler | None = None
+        self.send_keys: Sequence[str] = ("enter",)
         self.typed_at = 0.0
 
     def get_line(self, line_index: int) -> Text:
@@ -219,7 +221,7 @@ class PromptEditor(TextArea):
         is_at_end = self.cursor_location[0] == self.document.line_count - 1
         if handler is not None and key in ("up", "down", "enter", "escape") and handler.complete(key):
             pass
-        elif handler is not None and key == "enter":
+        elif handler is not None and key in self.send_keys:
             self._enter(handler)
         elif handler is not None and key == "up" and self.is_on_first_line and self.selection.is_empty:
             handler.leave_text(-1)

@@ -1,14 +1,18 @@
-"""The keys page (F1): all keys and commands, and what they do."""
+"""The keys of the screen's actions: their defaults, those that the user's settings give them, and the page of all keys (F1).
+
+Law: a key that the user gives to an action is taken from the action that has it by default. Esc and Ctrl+C cannot be given
+away: they stop the agent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
@@ -20,15 +24,24 @@ from accord.apps.console.screen.drawing.palette import Canvas, Palette, prefix_l
 from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.main_screen import KEYS
 from accord.apps.console.screen.widgets.lines_view import LinesView
+from accord.apps.console.screen.widgets.prompt_editor import PromptEditor
 
 _WIDEST_KEY = 36
 _NAMES = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "left": "←", "right": "→", "enter": "Enter"}
 
+SEND, NEWLINE = "send", "newline"
+_DEFAULTS = {binding.id or "": binding.key.split(",") for binding in KEYS} | {
+    SEND: ["enter"],
+    NEWLINE: ["alt+enter", "shift+enter", "ctrl+j"],
+}
+ACTIONS = tuple(name for name in _DEFAULTS if name not in ("stop", "interrupt"))
+"""The actions that can have other keys, by the names that the settings use."""
+_UNBOUND = "unbound"
+"""The name of a key that no keyboard has."""
+
 GROUPS: dict[str, list[tuple[str, str]]] = {
     "Anywhere": [],
     "In the prompt": [
-        ("Enter", "send"),
-        ("Alt+Enter, Shift+Enter, Ctrl+J, \\ Enter", "new line"),
         ("↑ ↓", "in the first or last line: the queue, then the prompt history"),
         ("?", "in an empty prompt: all keys"),
         ("/", "slash commands of the agent and of accord"),
@@ -62,6 +75,41 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
 }
 
 
+class KeyBindings:
+    """`chosen` are the keys that the settings give to some of the actions; an empty list for none."""
+
+    def __init__(self, chosen: Mapping[str, Sequence[str]] | None = None) -> None:
+        chosen = {name: [_normal(key) for key in keys] for name, keys in (chosen or {}).items()}
+        taken = {key for keys in chosen.values() for key in keys}
+        self._keys = {
+            name: chosen.get(name, [key for key in keys if key not in taken]) for name, keys in _DEFAULTS.items()
+        }
+
+    def apply(self, app: App[int], prompt: PromptEditor) -> None:
+        """Give the actions their keys."""
+        changed = {name: keys for name, keys in self._keys.items() if keys != _DEFAULTS[name]}
+        prompt.send_keys = self._keys[SEND]
+        app.set_keymap({name: ",".join(keys) or _UNBOUND for name, keys in changed.items() if name != SEND})
+
+    def label(self, name: str) -> str:
+        """The keys of an action, for people; empty if it has none."""
+        return key_label(",".join(self._keys[name])) if self._keys[name] else ""
+
+    def groups(self) -> dict[str, list[tuple[str, str]]]:
+        """All keys and their meanings, by the place where they work."""
+        everywhere = [(self.label(binding.id or ""), binding.description) for binding in KEYS]
+        newline = [self.label(NEWLINE), *([f"\\ {self.label(SEND)}"] if self._keys[SEND] else [])]
+        prompt = [(self.label(SEND), "send"), (", ".join(filter(None, newline)), "new line"), *GROUPS["In the prompt"]]
+        named = GROUPS | {"Anywhere": everywhere, "In the prompt": prompt}
+        return {name: [(key or "-", meaning) for key, meaning in keys] for name, keys in named.items()}
+
+
+def _normal(key: str) -> str:
+    """A key as Textual names it: in small letters, with its modifiers in alphabetical order."""
+    *modifiers, name = key.lower().replace(" ", "").split("+")
+    return "+".join([*sorted(modifiers), name])
+
+
 def key_label(keys: str) -> str:
     """The names of keys as printed on a keyboard."""
     return ", ".join(
@@ -70,21 +118,15 @@ def key_label(keys: str) -> str:
     )
 
 
-def groups() -> dict[str, list[tuple[str, str]]]:
-    """All keys; the first group has the bindings of the main screen."""
-    everywhere = [(key_label(binding.key), binding.description) for binding in KEYS]
-    return {name: everywhere if name == "Anywhere" else keys for name, keys in GROUPS.items()}
-
-
 class KeysPage(ModalScreen[None]):
     """`commands` are the slash commands and their meanings. Esc, F1 or ? closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,f1,q,question_mark", "dismiss", "Close")]
 
-    def __init__(self, palette: Palette, commands: Mapping[str, str]) -> None:
+    def __init__(self, palette: Palette, keys: KeyBindings, commands: Mapping[str, str]) -> None:
         super().__init__()
         self._palette = palette
-        self._groups = groups() | {"Commands": [(f"/{name}", meaning) for name, meaning in commands.items()]}
+        self._groups = keys.groups() | {"Commands": [(f"/{name}", meaning) for name, meaning in commands.items()]}
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="page wide"):
