@@ -10,12 +10,14 @@ import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from accord.errors import CheckpointFailed
 from accord.local import shadow_repository
 from accord.local.checkpoints import Checkpoints
+from accord.local.shadow_repository import ShadowRepository
 from tests.local.checkpoint_tree import Tree, contents, git, repository, write
 
 
@@ -496,6 +498,34 @@ def test_a_lock_of_a_process_that_was_killed_stops_nothing(tree: Tree):
     tree.save()
 
 
+def test_a_process_that_is_killed_at_any_moment_stops_nothing(tree: Tree):
+    for number in range(50):
+        write(tree / str(number), str(number))
+    first = tree.save()
+    program = (
+        "import sys; from itertools import count; from pathlib import Path\n"
+        "from accord.local.checkpoints import Checkpoints\n"
+        "checkpoints = Checkpoints(Path(sys.argv[1]), [sys.argv[2]])\n"
+        "for number in count():\n"
+        "    (Path(sys.argv[2]) / '0').write_text(str(number))\n"
+        "    checkpoints.save(lambda: print(number, flush=True))\n"
+    )
+    for lines in (1, 2, 5):
+        command = [sys.executable, "-c", program, str(tree.state), str(tree.root)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
+            assert other.stdout is not None
+            for _ in range(lines):
+                other.stdout.readline()
+            other.kill()  # while it makes the tree
+        write(tree / "1", f"after {lines}")
+        saved = tree.save()
+        write(tree / "1", "new\n")
+        assert tree.names(saved) == ["1"]
+    assert tree.names(first) == ["0", "1"]
+    assert tree.undo(first) == {}
+    assert tree.names(first) == []
+
+
 @pytest.mark.parametrize("name", ["index", "HEAD", "state.json", "notes.json"])
 @pytest.mark.parametrize("damage", ["garbage", "missing"])
 def test_damage_costs_at_most_one_checkpoint(tree: Tree, name: str, damage: str):
@@ -511,6 +541,25 @@ def test_damage_costs_at_most_one_checkpoint(tree: Tree, name: str, damage: str)
     with suppress(CheckpointFailed):
         tree.save()
     assert tree.names(saved) == ["0"]
+
+
+def test_a_crash_between_the_index_and_its_tree_loses_no_change(tree: Tree, monkeypatch: pytest.MonkeyPatch):
+    class Crash(BaseException):
+        pass
+
+    def crash(self: ShadowRepository, *arguments: str, **given: Any) -> bytes:
+        if arguments[0] == "write-tree":
+            raise Crash
+        return run(self, *arguments, **given)
+
+    write(tree / "file")
+    first, run = tree.save(), ShadowRepository._run
+    write(tree / "file", "new\n")
+    with monkeypatch.context() as crashes:
+        crashes.setattr(ShadowRepository, "_run", crash)
+        with pytest.raises(Crash):
+            tree.save()
+    assert tree.names(first) == ["file"]
 
 
 def test_two_processes_in_one_directory_do_not_disturb_each_other(tree: Tree):

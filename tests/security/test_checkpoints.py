@@ -136,6 +136,19 @@ def test_a_working_directory_that_became_a_link_is_refused(tree: Tree, tmp_path:
     assert (outside / "file").read_text() == "of the user\n"
 
 
+@pytest.mark.parametrize("name", [".git/hooks/post-checkout", "sub/.git/config", "../outside", "."])
+def test_nothing_is_restored_into_git_or_outside(tree: Tree, tmp_path: Path, name: str):
+    write(tree / "file")
+    saved = tree.save()
+    write(tree / "file", "new\n")
+    (change,) = tree.changes(saved)
+    path = os.path.normpath(tree / name)
+    for each in (change._replace(path=path), change._replace(path=path, old=None)):
+        assert list(tree.checkpoints.restore([each])) == [path]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["state", "tree"]
+    assert contents(tree.root).keys() == {"file"}
+
+
 def test_names_that_some_system_takes_for_gits_own_are_left_alone(tree: Tree):
     saved = tree.save()
     for name in ("git~1", ".GIT/config", ".git "):

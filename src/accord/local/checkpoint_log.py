@@ -67,12 +67,17 @@ class CheckpointLog:
         content = json.dumps(msgspec.to_builtins(self.turns)).encode()
         write_private_file(self._path, content, is_durable=False)
 
+    def delete(self) -> None:
+        """Delete the file. The checkpoints themselves stay until they are old."""
+        self._path.unlink(missing_ok=True)
+
     def edited_since(self, turn: CheckpointedTurn, now: Checkpoint, checkpoints: Checkpoints) -> set[str]:
         """The files that have changed since the beginning of a turn, but not by this turn or a later one.
 
         Where a checkpoint is missing it is not known what changed them: they are among these, too.
         """
-        states = list(_states(self.turns[self.turns.index(turn) :], now))
+        index = next((number for number, each in enumerate(self.turns) if each is turn), 0)
+        states = list(_states(self.turns[index:], now))
         return {
             change.path
             for (owner, begin), (next_owner, end) in pairwise(states)

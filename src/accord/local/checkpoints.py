@@ -255,7 +255,7 @@ class Checkpoints:
             assert change.old is not None
             with _record_failure(failures, change.path):
                 noted = permissions.get(os.path.relpath(change.path, tree.top), change.old.mode & 0o777)
-                content = next(contents)
+                content = next(contents, None)
                 if content is None:
                     raise CheckpointFailed(_LOST)
                 self._write(change.path, content, None if change.old.mode == LINK else noted)

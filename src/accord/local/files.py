@@ -265,8 +265,11 @@ def make_private_directory(path: Path) -> None:
 
 
 @contextmanager
-def file_lock(path: Path, timeout: float = _LOCK_TIMEOUT) -> Generator[None]:
-    """Hold the lock of this name; the end of the process frees it. TimeoutError when it is not free in time."""
+def file_lock(path: Path, timeout: float = _LOCK_TIMEOUT) -> Generator[int]:
+    """Hold the lock of this name; the end of the process frees it. TimeoutError when it is not free in time.
+
+    A child process that inherits the descriptor holds it, too.
+    """
     check_file(path)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | _NO_WAIT, 0o600)
     try:
@@ -276,7 +279,7 @@ def file_lock(path: Path, timeout: float = _LOCK_TIMEOUT) -> Generator[None]:
             if time.monotonic() > end:
                 raise TimeoutError(errno.ETIMEDOUT, "locked by another process", str(path))
             time.sleep(0.01)
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)
 

@@ -22,7 +22,7 @@ from accord.errors import CheckpointFailed
 from accord.local.paths import Roots
 from accord.local.processes import program_environment
 
-MAX_OUTPUT = 64 * 1024 * 1024
+_MAX_OUTPUT = 64 * 1024 * 1024
 _MAX_MESSAGE = 64 * 1024
 _LONGEST_REASON = 300
 
@@ -137,14 +137,19 @@ class GitProcesses:
         *,
         deadline: float,
         stdin: bytes = b"",
-        max_output: int = MAX_OUTPUT,
+        lock: int | None = None,
     ) -> GitResult:
-        """Run a command to its end; CheckpointFailed if it takes too long or prints too much."""
+        """Run a command to its end; CheckpointFailed if it takes too long or prints too much.
+
+        The process holds the lock with this descriptor, too: if we are killed, nobody disturbs it.
+        """
         with tempfile.TemporaryFile() as errors:
-            with self.start(arguments, cwd, environment, deadline=deadline, stdin=stdin, stderr=errors) as process:
+            with self.start(
+                arguments, cwd, environment, deadline=deadline, stdin=stdin, stderr=errors, lock=lock
+            ) as process:
                 assert process.stdout is not None
-                output = process.stdout.read(max_output + 1)
-                if len(output) > max_output:
+                output = process.stdout.read(_MAX_OUTPUT + 1)
+                if len(output) > _MAX_OUTPUT:
                     raise CheckpointFailed("there are too many files", is_final=True)
                 code = process.wait()
             self.check_open()
@@ -166,10 +171,22 @@ class GitProcesses:
         deadline: float,
         stdin: bytes = b"",
         stderr: IO[bytes] | int = subprocess.DEVNULL,
+        lock: int | None = None,
     ) -> Generator[subprocess.Popen[bytes]]:
         """Start a command. It is killed at the deadline, and at the end of the block if it still runs."""
-        with _as_file(stdin) as source:
-            process = self._start([self._program, "--no-pager", *arguments], cwd, environment, source, stderr)
+        with _as_file(stdin) as source, self._guard:
+            self.check_open()
+            process = subprocess.Popen(  # noqa: S603  # a fixed program with fixed options
+                [self._program, "--no-pager", *arguments],
+                cwd=cwd,
+                env=environment,
+                stdin=source,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                pass_fds=() if lock is None or os.name == "nt" else (lock,),
+                process_group=None if os.name == "nt" else 0,  # `git gc` starts others, which are killed with it
+            )
+            self._running.add(process)
         timer = threading.Timer(max(0.0, deadline - time.monotonic()), _kill, (process,))
         timer.daemon = True
         timer.start()
@@ -184,28 +201,6 @@ class GitProcesses:
             process.wait()
             with self._guard:
                 self._running.discard(process)
-
-    def _start(
-        self,
-        command: Sequence[str],
-        cwd: Path,
-        environment: Mapping[str, str],
-        stdin: IO[bytes] | int,
-        stderr: IO[bytes] | int,
-    ) -> subprocess.Popen[bytes]:
-        with self._guard:
-            self.check_open()
-            process = subprocess.Popen(  # noqa: S603  # a fixed program with fixed options
-                command,
-                cwd=cwd,
-                env=environment,
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                process_group=None if os.name == "nt" else 0,  # `git gc` starts others, which are killed with it
-            )
-            self._running.add(process)
-            return process
 
 
 @contextmanager

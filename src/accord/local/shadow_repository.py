@@ -106,6 +106,7 @@ class ShadowRepository:
         key = sha256(os.fsencode(f"{top}\0{directory}")).hexdigest()[:32]
         self.git_dir = state / f"{key}.git"
         self._lock = state / f"{key}.lock"  # outside, so that the repository can be removed while it is locked
+        self._held: int | None = None
         self._git = git
         self._environment = git.environment(self.git_dir, top)
         self.rules = IgnoreRules(git, self.git_dir, directory, top)
@@ -115,11 +116,13 @@ class ShadowRepository:
         """Lock the repository, and make it if it does not exist. CheckpointFailed if another process has it."""
         make_private_directory(self.git_dir)
         try:
-            with file_lock(self._lock, _LOCK_TIMEOUT):
+            with file_lock(self._lock, _LOCK_TIMEOUT) as self._held:
                 self._prepare()
                 yield
         except TimeoutError:
             raise CheckpointFailed("another accord is saving the same directory") from None
+        finally:
+            self._held = None
 
     def _prepare(self) -> None:
         for name in ("info", "objects", "refs/checkpoints"):
@@ -129,8 +132,9 @@ class ShadowRepository:
                 write_private_file(self.git_dir / name, text.encode(), is_durable=False)
         if not (self.git_dir / "HEAD").exists():
             write_private_file(self.git_dir / "HEAD", b"ref: refs/heads/none\n", is_durable=False)
-        with suppress(FileNotFoundError):
-            (self.git_dir / "index.lock").unlink()  # of a process that was killed
+        for name in ("index.lock", "gc.pid.lock"):  # of a process that was killed
+            with suppress(FileNotFoundError):
+                (self.git_dir / name).unlink()
 
     def reset(self) -> None:
         """Forget the index, after an error: the next save reads all files again. What is saved stays saved."""
@@ -140,7 +144,8 @@ class ShadowRepository:
 
     def _run(self, *arguments: str, deadline: float, stdin: bytes = b"", codes: Sequence[int] = (0,)) -> bytes:
         cwd = self.top if self.top.is_dir() else self.git_dir
-        return self._git.run(arguments, cwd, self._environment, deadline=deadline, stdin=stdin).check(*codes).output
+        result = self._git.run(arguments, cwd, self._environment, deadline=deadline, stdin=stdin, lock=self._held)
+        return result.check(*codes).output
 
     # the first step
 
@@ -151,8 +156,7 @@ class ShadowRepository:
         options = ("--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
         below = [] if self.directory == self.top else [os.path.relpath(self.directory, self.top)]
         command = ("status", *options, "--", *below)
-        result = self._git.run(command, self.top, self._environment, deadline=deadline)
-        result.check()
+        result = self._git.run(command, self.top, self._environment, deadline=deadline, lock=self._held).check()
         notes.omitted |= dict.fromkeys(_UNREADABLE.findall(result.message), _DENIED)
         changes: dict[str, Entry | None] = {}
         names, nested, staged = list[str](), list[str](), 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -196,6 +197,38 @@ async def test_files_that_could_not_be_restored_are_named(cwd: Path, monkeypatch
         await go_back(stage)
         await stage.shows("not restored:", "file (Permission denied)")
         assert "went back" not in stage.text
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file systems allow only UTF-8")
+async def test_odd_names_and_contents_are_shown(cwd: Path):
+    name = os.fsdecode(b"latin-\xe9")
+    write(cwd / name, "old\n")
+    (cwd / "binary").write_bytes(b"\0\1\2")
+    (cwd / "link").symlink_to("nowhere")
+    async with screen(cwd) as stage:
+        await run(stage, "remove link\nremove binary")
+        (cwd / name).unlink()
+        await stage.send("/undo")
+        await stage.shows("3 files: 3 brought back", "latin-", "contents not shown", "link", "nowhere", "edited since")
+        await stage.press("enter")
+        await stage.shows("1 file was edited after the turn")
+        await stage.press("down", "enter")
+        await stage.shows("went back to before")
+    assert contents(cwd) == {name: (0o644, "old\n"), "binary": (0o644, "\0\1\2"), "link": (0, "nowhere")}
+
+
+async def test_a_deleted_session_takes_its_list_with_it(cwd: Path):
+    agent = writer()
+    async with screen(cwd, agent) as stage:
+        await run(stage, "write file new")
+        sessions = cwd.parent / "state/checkpoints/sessions"
+        await stage.until(lambda: list(sessions.glob("*.json")))
+        await stage.press("f3")
+        await stage.shows("ctrl+x delete")
+        await stage.press("ctrl+x")
+        await stage.shows("Delete it")
+        await stage.press("down", "enter")
+        await stage.until(lambda: not list(sessions.glob("*.json")))
 
 
 # checkpoints

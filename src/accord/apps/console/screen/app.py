@@ -121,7 +121,7 @@ class ScreenApp(App[int]):
         self.interrupts = Interrupts(self, self.shell, self.prompt_controller.clear)
         self.key_router = KeyRouter(self.main, self.prompt, top=lambda: self.screen, run_bindings=self._run_bindings)
         self.option_controller = OptionController(self, self.agent)
-        self.saved_sessions = SavedSessions(self, self.agent, self.tabs, self.action_new_session)
+        self.saved_sessions = SavedSessions(self, self.agent, self.tabs, self.action_new_session, self.undo.forget)
         self.commands = SessionCommands(self, self.agent, self.tabs, self.editor)
         self.starter = AgentStarter(self, self.agent, self.tabs)
         self.exit_signals = ExitSignals(self.exit)

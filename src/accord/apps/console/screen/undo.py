@@ -126,8 +126,16 @@ class UndoController:
         if known is None or known.directories != directories:
             self.close(tab)
             known = self._files[tab] = SessionFiles(options.state, directories, self._screen.tasks)
-        known.set_session(f"{options.agent.key}\0{tab.session_id or ''}")
+        known.set_session(self._session_name(tab.session_id))
         return known
+
+    def _session_name(self, session_id: str | None) -> str:
+        return f"{self._screen.options.agent.key}\0{session_id or ''}"
+
+    def forget(self, session_id: str) -> None:
+        """The session is deleted: so is the list of its turns."""
+        if self._screen.options.state is not None:
+            CheckpointLog(self._screen.options.state, self._session_name(session_id)).delete()
 
     def close(self, tab: SessionTab | None = None) -> None:
         """End all processes, or those for one tab."""

@@ -55,13 +55,21 @@ class SessionsPage(ChoicePage):
 
 
 class SavedSessions:
-    """`new_session` opens a tab with a new session."""
+    """`new_session` opens a tab with a new session. `on_delete` is called with the id of a deleted session."""
 
-    def __init__(self, screen: ScreenContext, agent: ScreenAgent, tabs: Tabs, new_session: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        screen: ScreenContext,
+        agent: ScreenAgent,
+        tabs: Tabs,
+        new_session: Callable[[], None],
+        on_delete: Callable[[str], None],
+    ) -> None:
         self._screen = screen
         self._agent = agent
         self._tabs = tabs
         self._new_session = new_session
+        self._on_delete = on_delete
 
     async def choose(self) -> None:
         """List the sessions, and open, fork or delete the chosen one."""
@@ -122,6 +130,7 @@ class SavedSessions:
             if len(self._tabs) == 1:
                 self._new_session()
             await self._tabs.close(tab)
+        self._on_delete(session_id)
         is_listed = session.source == "agent"
         is_deleted = await self._agent.sessions.delete(session_id, is_listed=is_listed) or not is_listed
         self._screen.tell("Deleted." if is_deleted else "Deleted here; the agent cannot delete its own copy.")
