@@ -47,7 +47,7 @@ def completed(home, project, tmp_path) -> Callable[[str], list[str]]:
     ("line", "offered"),
     [
         ("accord ", [*COMMANDS, "accord", *PRESETS]),
-        ("accord co", ["config", "completion", "codex", "copilot"]),
+        ("accord co", ["connect", "config", "completion", "codex", "copilot"]),
         ("accord gem", ["gemini"]),
         ("accord --c", ["--cwd", "--continue"]),
         ("accord --ver", ["--version"]),

@@ -302,7 +302,8 @@ class Agent:
         what. It returns within 5 seconds of the end, whatever handlers and their threads do. (FN-37)
         """
         if http is not None:
-            from accord.agent.asgi import HttpSettings, run_http  # noqa: PLC0415  # only servers need it
+            from accord.agent.asgi import run_http  # noqa: PLC0415  # only servers need it
+            from accord.agent.http_settings import HttpSettings  # noqa: PLC0415  # as above
 
             settings = HttpSettings(
                 address=http,

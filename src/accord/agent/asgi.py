@@ -10,10 +10,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from accord.agent.audit import open_audit_log, record
 from accord.agent.connection import AgentEndpoint
+from accord.agent.http_settings import HttpSettings
 from accord.local.token_file import TokenFile
 from accord.peer.event_loop import run, run_until
 from accord.transports.http_application import HttpApplication, ServerTransport
@@ -55,21 +54,6 @@ class AgentApplication(HttpApplication):
             await endpoint.run()
         finally:
             record("disconnected", endpoint, connection=transport.id[:8])
-
-
-class HttpSettings(msgspec.Struct, kw_only=True, frozen=True):
-    """How an agent is served over HTTP: the options of `agent.run(http=...)` and `accord agent --http`."""
-
-    address: str
-    tokens: str | None = None
-    """A file of `accord token`."""
-    tls: tuple[str, str] | None = None
-    """The files of the certificate and of its key."""
-    behind_proxy: bool = False
-    """Whether a proxy with TLS is in front of it."""
-    hosts: tuple[str, ...] = ()
-    audit: str | None = None
-    """The file of the audit log."""
 
 
 def run_http(

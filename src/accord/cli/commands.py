@@ -32,6 +32,8 @@ COMMANDS = {
         ("sessions", _TALKING, "the sessions that an agent has kept", "apps.console.sessions_command"),
         ("agents", _TALKING, "which agents there are, and what they can do", "apps.console.agents_command"),
         ("agent", _EDITORS, "the built-in coding agent, on stdin and stdout", "apps.coder.program"),
+        ("connect", _EDITORS, "an agent of another machine, on stdin and stdout", "apps.remote.connect"),
+        ("serve", _EDITORS, "any agent over the network, for other machines", "apps.remote.serve"),
         ("token", _EDITORS, "tokens of the users of an agent over the network", "apps.remote.tokens"),
         ("config", _SETTINGS, "what is set, and where each value came from", "apps.coder.settings.display"),
         ("trust", _SETTINGS, "let a project's .accord.toml count", "apps.coder.settings.trust"),

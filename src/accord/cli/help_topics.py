@@ -65,6 +65,8 @@ _RELATED = {
     "sessions": "run",
     "agents": "run",
     "agent": "coder",
+    "connect": "remote",
+    "serve": "remote",
     "token": "remote",
     "config": "settings",
     "trust": "settings",

@@ -102,6 +102,11 @@ class HttpApplication:
         """The number of open connections."""
         return len(self._connections)
 
+    @property
+    def takes_connections(self) -> bool:
+        """Whether a new connection would be accepted now."""
+        return not self._is_closing and len(self._connections) < self.limits.connections
+
     async def aclose(self, seconds: float = 3.0) -> None:
         """End all connections: turns are cancelled and their answers sent, within the time. Safe to call twice."""
         self._is_closing = True

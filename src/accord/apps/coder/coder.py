@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from accord.agent.asgi import HttpSettings
+    from accord.agent.http_settings import HttpSettings
     from accord.apps.coder.models.open_models import ModelOpener
     from accord.apps.coder.settings.precedence import LoadedSettings
     from accord.store.store import Store

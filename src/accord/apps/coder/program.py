@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accord.agent.http_settings import add_http_arguments, http_arguments, read_http_settings
 from accord.apps.coder.settings.precedence import LoadedSettings, load_settings
 from accord.errors import AccordError
 from accord.local.paths import expand_path
@@ -14,8 +15,7 @@ from accord.local.paths import expand_path
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-_HTTP = ("http", "tokens", "tls_cert", "tls_key", "behind_proxy", "hosts", "audit")
-_NOT_SETTINGS = ("config", "framing", *_HTTP)
+_NOT_SETTINGS = ("config", "framing")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -45,30 +45,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=("newline", "content-length"),
         help="how to write messages before the first one of the client (default: newline)",
     )
-    parser.add_argument(
-        "--http",
-        metavar="HOST:PORT",
-        help="serve HTTP and WebSocket on this address instead of stdin and stdout; other machines need --tokens and TLS",
-    )
-    parser.add_argument(
-        "--tokens", metavar="FILE", help="with --http: clients need a token of this file (accord token)"
-    )
-    parser.add_argument(
-        "--tls-cert", metavar="FILE", help="with --http: the certificate, and those that signed it, as PEM"
-    )
-    parser.add_argument("--tls-key", metavar="FILE", help="with --http: the private key of the certificate, as PEM")
-    parser.add_argument("--behind-proxy", action="store_true", help="with --http: a proxy with TLS is in front of it")
-    parser.add_argument("--hosts", metavar="A,B", help="with --http: names that clients may call this server by")
-    parser.add_argument(
-        "--audit", metavar="FILE", help="with --http: append who prompted and who allowed what to this file"
+    add_http_arguments(
+        parser,
+        "serve HTTP and WebSocket on this address instead of stdin and stdout; other machines need --tokens and TLS",
+        "with --http: ",
     )
 
 
 def main(arguments: Mapping[str, Any]) -> int:
-    flags = {name: value for name, value in arguments.items() if name not in _NOT_SETTINGS}
+    given = http_arguments(arguments)
+    flags = {name: value for name, value in arguments.items() if name not in (*_NOT_SETTINGS, *given)}
     config = expand_path(arguments["config"]) if "config" in arguments else None
     loaded = load_settings(Path.cwd(), flags, config=config)
-    given = [name for name in _HTTP if name in arguments]
     if "http" in given:
         return _serve_http(loaded, arguments)
     if given:
@@ -83,20 +71,9 @@ def main(arguments: Mapping[str, Any]) -> int:
 
 
 def _serve_http(loaded: LoadedSettings, arguments: Mapping[str, Any]) -> int:
-    from accord.agent.asgi import HttpSettings  # noqa: PLC0415  # only servers need it
     from accord.apps.coder.coder import build  # noqa: PLC0415  # as in `main`
 
-    tls = [str(expand_path(arguments[name])) for name in ("tls_cert", "tls_key") if name in arguments]
-    if len(tls) == 1:
-        raise AccordError("TLS needs both --tls-cert and --tls-key")
-    files = {name: str(expand_path(arguments[name])) for name in ("tokens", "audit") if name in arguments}
-    settings = HttpSettings(
-        address=arguments["http"],
-        tls=(tls[0], tls[1]) if tls else None,
-        behind_proxy=arguments.get("behind_proxy", False),
-        hosts=tuple(arguments["hosts"].split(",")) if "hosts" in arguments else (),
-        **files,
-    )
+    settings = read_http_settings(arguments)
     try:
         build(loaded).run_http(settings)
     except (ValueError, OSError, ImportError) as error:

@@ -16,7 +16,21 @@ from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioSe
 Mode: TypeAlias = Literal["ask", "architect", "code"]
 
 RESERVED = frozenset(
-    ["agent", "agents", "completion", "config", "help", "permissions", "run", "sessions", "token", "trust", "version"]
+    [
+        "agent",
+        "agents",
+        "completion",
+        "config",
+        "connect",
+        "help",
+        "permissions",
+        "run",
+        "serve",
+        "sessions",
+        "token",
+        "trust",
+        "version",
+    ]
 )
 """Names that no agent can have, because `accord NAME` is a command."""
 

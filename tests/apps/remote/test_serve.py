@@ -1,0 +1,156 @@
+"""`accord serve` and `accord connect` as programs: an agent behind one, and a client before the other."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from accord import Client, Command, ConnectionClosed, Remote, RequestFailed, permissions
+from accord.cli import main
+from accord.local.token_file import TokenFile
+from tests.transports.families import wait_gone
+
+pytest.importorskip("hypercorn")
+pytestmark = pytest.mark.timeout(120)
+
+ACCORD = [sys.executable, "-m", "accord"]
+AGENT = """
+import os, sys
+from accord import Agent, Turn
+agent = Agent("served")
+
+@agent.prompt
+async def answer(turn: Turn) -> None:
+    if turn.text == "pid":
+        await turn.say(str(os.getpid()))
+    elif turn.text == "die":
+        os._exit(3)
+    elif turn.text == "ask":
+        async with turn.tool_call("Delete everything", kind="delete") as call:
+            await turn.say("yes" if await turn.allowed(call) else "no")
+    else:
+        for word in turn.text.split():
+            await turn.say(word + " ")
+
+agent.run()
+"""
+
+
+@pytest.fixture
+def agent_file(tmp_path: Path) -> Path:
+    path = tmp_path / "agent.py"
+    path.write_text(AGENT)
+    return path
+
+
+@asynccontextmanager
+async def serving(agent: Path, *options: str) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
+    command = [*ACCORD, "serve", "--http", "127.0.0.1:0", *options, "--", sys.executable, str(agent)]
+    process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE, start_new_session=True)
+    try:
+        assert process.stderr is not None
+        line = (await process.stderr.readline()).decode()
+        assert "accord serve listens on http://" in line
+        yield line.split()[-1], process
+    finally:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+async def reply_to(client: Client, text: str) -> str:
+    session = await client.new_session("/")
+    return (await session.prompt(text)).text
+
+
+async def test_an_editor_reaches_an_agent_through_both_programs(agent_file: Path):
+    async with serving(agent_file) as (url, _):
+        for profile in ("websocket", "http"):
+            command = Command([*ACCORD, "connect", url, "--profile", profile])
+            async with Client(command, on_permission=permissions.allow_all) as client:
+                assert await reply_to(client, "a b c") == "a b c "
+                assert await reply_to(client, "ask") == "yes"
+
+
+async def test_each_connection_has_a_process_which_ends_with_it(agent_file: Path):
+    async with serving(agent_file) as (url, _):
+        async with Client(url) as first, Client(url) as second:
+            pids = {int(await reply_to(client, "pid")) for client in (first, second)}
+            assert len(pids) == 2
+        for pid in pids:
+            assert wait_gone(pid)
+
+
+async def test_an_agent_that_dies_ends_its_connection_and_no_other(agent_file: Path):
+    async with serving(agent_file) as (url, _), Client(url) as healthy:
+        async with Client(Remote(url, resume_seconds=0)) as client:
+            with pytest.raises((RequestFailed, ConnectionClosed), match="exit code 3"):
+                await reply_to(client, "die")
+        assert await reply_to(healthy, "still here") == "still here "
+
+
+async def test_sigterm_ends_the_server_and_its_processes(agent_file: Path):
+    async with serving(agent_file) as (url, process):
+        async with Client(Remote(url, resume_seconds=0)) as client:
+            pid = int(await reply_to(client, "pid"))
+            process.send_signal(signal.SIGTERM)
+            assert await process.wait() == 0
+        assert wait_gone(pid)
+
+
+async def test_a_token_is_needed_and_comes_from_a_file_or_the_environment(agent_file: Path, tmp_path: Path):
+    tokens = TokenFile(tmp_path / "tokens.json")
+    token = tokens.create("laptop", "ada")
+    (tmp_path / "token").write_text(f"{token}\n")
+    async with serving(agent_file, "--tokens", str(tmp_path / "tokens.json")) as (url, _):
+        from_file = Command([*ACCORD, "connect", url, "--token-file", str(tmp_path / "token")])
+        from_environment = Command([*ACCORD, "connect", url], env={"ACCORD_TOKEN": token})
+        for command in (from_file, from_environment):
+            async with Client(command) as client:
+                assert await reply_to(client, "hello") == "hello "
+        with pytest.raises((RequestFailed, ConnectionClosed), match="401"):
+            async with Client(Command([*ACCORD, "connect", url])):
+                pass
+
+
+async def test_health_and_readiness_need_no_token(agent_file: Path, tmp_path: Path):
+    TokenFile(tmp_path / "tokens.json").create("laptop", "ada")
+    async with serving(agent_file, "--tokens", str(tmp_path / "tokens.json")) as (url, _):
+        host, port = url.removeprefix("http://").removesuffix("/acp").split(":")
+        for path, status in (("/healthz", b"200"), ("/readyz", b"200"), ("/acp", b"401")):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n".encode())
+            assert (await reader.readline()).split()[1] == status
+            writer.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["serve"], "accord serve -- COMMAND"),
+        (["serve", "--", "no-such-program"], "no-such-program"),
+        (["serve", "--connections", "0", "--", "true"], "from 1 to 100000"),
+        (["serve", "--http", "0.0.0.0:0", "--", "true"], "tokens"),
+        (["serve", "--tls-cert", "x", "--", "true"], "both --tls-cert and --tls-key"),
+        (["connect"], "accord connect URL"),
+        (["connect", "nonsense"], "invalid URL"),
+        (["connect", "https://x", "--resume-seconds", "soon"], "a number of seconds"),
+        (["connect", "https://x", "--token-file", "/no/such/file"], "can't be read"),
+    ],
+)
+def test_what_is_missing_is_said(words: list[str], told: str, capsys: pytest.CaptureFixture[str]):
+    assert main(words) == 1
+    assert told in capsys.readouterr().err
+
+
+async def test_an_agent_that_cannot_be_reached_is_said_to_the_editor():
+    with pytest.raises((RequestFailed, ConnectionClosed), match=r"refused|unreachable|[Cc]onnect"):
+        async with Client(Command([*ACCORD, "connect", "http://127.0.0.1:1"])):
+            pass
