@@ -52,6 +52,7 @@ class CuttingProxy:
             self._writers -= writers
             for each in writers:
                 each.close()
+            for each in writers:
                 with suppress(OSError):
                     await each.wait_closed()
 

@@ -7,6 +7,7 @@ and comes back. `EventParser` reads a stream.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import Callable
 
@@ -169,12 +170,16 @@ class EventBuffer:
             number = self._sent.count - len(self._again) + 1
             size += len(self._again[0])
             pieces.append(format_event(self._again.popleft(), number))
-        while not self._again and self._frames and size < _CHUNK and self._has_room:
-            frame = self._frames.popleft()
-            self._sent.add(frame)
-            self._in_flight += len(frame)
-            size += len(frame)
-            pieces.append(format_event(frame, self._sent.count))
+        if not self._again:
+            frames, sent = self._frames, self._sent
+            window = _WINDOW if self._confirms else sys.maxsize
+            before = size
+            while frames and size < _CHUNK and sent.size < window:
+                frame = frames.popleft()
+                sent.add(frame)
+                size += len(frame)
+                pieces.append(format_event(frame, sent.count))
+            self._in_flight += size - before
         if not self._confirms:
             self._sent.shrink(_KEPT)
         return b"".join(pieces)
@@ -227,6 +232,12 @@ class EventParser:
         self._line_size = 0
         if not line:
             return self._event(frames)
+        if line[:6] == b"data: ":  # nearly always, and otherwise an id
+            self._add(line[6:])
+            return None
+        if line[:4] == b"id: ":
+            self._id = line[4:]
+            return None
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
