@@ -188,7 +188,7 @@ def named_lines(title: str, names: dict[str, str], cwd: str) -> list[str]:
 
 
 def _wrapped(text: Text, canvas: Canvas) -> list[Strip]:
-    return canvas.fold(text)
+    return [canvas.strip(line) for line in canvas.exact_lines(text)]
 
 
 def _heading(diff: FileDiff, cwd: str, canvas: Canvas) -> list[Strip]:
