@@ -182,11 +182,18 @@ async def reviewed(app: ScreenApp, pilot: Any) -> None:
     await pilot.pause()
 
 
+async def searched(app: ScreenApp, pilot: Any) -> None:
+    await done(app, pilot)
+    await pilot.press("ctrl+f", *"greet", "up", "up")
+    await pilot.pause(0.4)  # the search ends
+
+
 PICTURES = (
     ("permission", begin, "accord-dark", (110, 46)),
     ("conversation", done, "accord-dark", (110, 42)),
     ("review", reviewed, "accord-light", (110, 28)),
     ("beside", begin, "accord-light", (160, 34)),
+    ("search", searched, "accord-dark", (110, 30)),
     ("form", form, "accord-dark", (90, 30)),
 )
 

@@ -39,6 +39,7 @@ OWN_COMMANDS = {
         OwnCommand("resume", "open, fork or delete an earlier session", "sessions"),
         OwnCommand("undo", "go back to the files before a turn, after a preview"),
         OwnCommand("diff", "all files changed in this session", "review"),
+        OwnCommand("find", "search in the conversation", hint="text"),
         OwnCommand("export", "write the conversation to a file, as Markdown or JSON", hint="path, md or json"),
         OwnCommand("options", "modes, models and all other options"),
         OwnCommand("theme", "choose a colour theme"),

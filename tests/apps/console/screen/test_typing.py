@@ -207,3 +207,15 @@ async def test_a_terminal_that_hands_over_everything_at_once_loses_nothing(tmp_p
         assert asked.params["prompt"][0]["text"] == "fix it"
         terminal.type("\x11")
         assert await accord.wait() == 0
+
+
+async def test_what_follows_the_key_of_the_search_at_once_is_searched_for(tmp_path):
+    async with opened(ScriptedAgent(1), tmp_path) as stage:
+        for text in ("create", "project"):  # the first search makes its field
+            burst(stage, *"be", "ctrl+f", *text, "escape", *"fore")
+            await stage.until(lambda: stage.prompt == "before")
+            assert stage.app.main.search_bar.field.value == text
+            stage.app.prompt.set_text("")
+        burst(stage, *"/find files", "enter", *"ystem", "escape", *"after")
+        await stage.until(lambda: stage.prompt == "after")
+        assert not stage.app.main.search_bar.display

@@ -370,6 +370,9 @@ class ScreenApp(App[int]):
     def action_edit_prompt(self) -> None:
         self.tasks.start(self.prompt_controller.edit(self.editor))
 
+    def action_find(self, text: str = "") -> None:
+        self.main.open_search(text)
+
     def action_history(self) -> None:
         self.tasks.start(self.prompt_controller.search_history())
 

@@ -36,7 +36,13 @@ class Interrupts:
         """Ctrl+C has stopped a turn or cleared the prompt, and may still be held down: then it does nothing else."""
 
     def escape(self) -> None:
-        """Stop the shell command or the turn; kill an agent that is stopping; else move to the prompt."""
+        """End the search; else stop the shell command or the turn; kill an agent that is stopping; else move to the prompt."""
+        if self._screen.main.search_bar.display:
+            self._screen.main.close_search()
+        else:
+            self._stop()
+
+    def _stop(self) -> None:
         tab, main = self._screen.tab, self._screen.main
         if self._shell.is_running(tab):
             self._screen.tasks.start(self._shell.stop(tab))
@@ -49,7 +55,7 @@ class Interrupts:
             main.focus_prompt()
 
     def ctrl_c(self) -> None:
-        """Copy the selection; else close the page; else stop; else clear the prompt; else quit, the second time."""
+        """Copy the selection; close the page; stop; end the search; clear the prompt; or quit, the second time."""
         screen = self._screen
         tab, page, prompt = screen.tab, screen.screen, screen.main.prompt
         self._has_acted = self._has_acted and self._held_keys.is_held("ctrl+c")
@@ -63,9 +69,12 @@ class Interrupts:
             page.dismiss(None)
         elif tab.is_busy or self._shell.is_running(tab):
             self._has_acted = True
-            self.escape()
+            self._stop()
         elif self._has_acted:
             return
+        elif screen.main.search_bar.display:
+            self._has_acted = True
+            screen.main.close_search()
         elif prompt.text:
             self._has_acted = True
             self._clear_prompt()

@@ -67,6 +67,11 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
         ("x", "stop a tool call or terminal, if the agent supports it"),
         ("Home End", "go to the beginning or the end"),
     ],
+    "In the search": [
+        ("↑ Enter", "previous match"),
+        ("↓ Shift+Enter", "next match"),
+        ("Esc", "end the search"),
+    ],
     "In the queue": [
         ("Enter", "edit"),
         ("x", "remove"),

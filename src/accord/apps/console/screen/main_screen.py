@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from accord.apps.console.screen.prompt_queue import QueuePanel
+from accord.apps.console.screen.search import SearchBar
 from accord.apps.console.screen.slash_completion import CompletionPanel
 from accord.apps.console.screen.status import StatusLine
 from accord.apps.console.screen.widgets.conversation_view import ConversationView, NewTextLine
@@ -36,6 +37,7 @@ KEYS = [
     _key("ctrl+p", "app.command_palette", "command palette"),
     _key("ctrl+t", "app.fold_thoughts", "fold or unfold thoughts"),
     _key("ctrl+o", "app.fold_tool_calls", "fold or unfold all tool calls"),
+    _key("ctrl+f", "app.find", "search in the conversation"),
     _key("ctrl+r", "app.history", "search the prompt history"),
     _key("ctrl+s", "app.send_now", "send now: stop the running turn and send this first"),
     _key("ctrl+g", "app.edit_prompt", "edit the prompt in $EDITOR"),
@@ -58,7 +60,7 @@ KEYS = [
 
 
 class MainScreen(Screen[None]):
-    """From top to bottom: tabs, conversation, plan, question, queue, completions, prompt, status."""
+    """From top to bottom: tabs, conversation, search, plan, question, queue, completions, prompt, status."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*KEYS]
     AUTO_FOCUS = "PromptEditor"
@@ -68,6 +70,7 @@ class MainScreen(Screen[None]):
         self.tabs = TabsLine(id="tabs")
         self.conversation = ConversationView(id="conversation")
         self.new_text = NewTextLine(id="new-text")
+        self.search_bar = SearchBar(self.close_search, self.conversation.move_match, id="search")
         self.plan = PlanPanel(id="plan")
         self.questions = QuestionDock(id="questions")
         self.queue = QueuePanel(id="queue")
@@ -94,6 +97,7 @@ class MainScreen(Screen[None]):
         yield self.tabs
         yield self.conversation
         yield self.new_text
+        yield self.search_bar
         yield self.plan
         yield self.questions
         yield self.queue
@@ -118,7 +122,9 @@ class MainScreen(Screen[None]):
         elif self.is_in_form:
             self.focus_next()
         else:
-            parts: list[Widget] = [self.prompt, *([self.queue] if self.queue.content else []), self.conversation]
+            search = [self.search_bar.field] if self.search_bar.display else []
+            queue = [self.queue] if self.queue.content else []
+            parts: list[Widget] = [self.prompt, *queue, *search, self.conversation]
             index = parts.index(self.focused) if self.focused in parts else -1
             self.set_focus(parts[(index + 1) % len(parts)])
 
@@ -133,6 +139,30 @@ class MainScreen(Screen[None]):
             focused.scroll_page(step)
             return
         view.scroll_to(y=view.scroll_offset.y + step * max(1, view.size.height - 2), animate=False)
+
+    def open_search(self, text: str = "") -> None:
+        """Search in the conversation; while a search has the focus, go to the match above."""
+        if self.search_bar.has_the_focus and not text:
+            self.conversation.move_match(-1)
+        else:
+            self.search_bar.open(text)
+
+    @on(ConversationView.SearchEnded)
+    def close_search(self) -> None:
+        had_focus = self.search_bar.has_the_focus
+        self.search_bar.close()
+        self.conversation.end_search()
+        if had_focus:
+            self.focus_prompt()
+
+    @on(SearchBar.Changed)
+    def _search(self, event: SearchBar.Changed) -> None:
+        if self.search_bar.display:  # it may have been closed meanwhile
+            self.conversation.search(event.text)
+
+    @on(ConversationView.Found)
+    def _show_matches(self, event: ConversationView.Found) -> None:
+        self.search_bar.show_count(event.position, event.count, is_complete=event.is_complete)
 
     @on(ConversationView.NewText)
     def _show_new_text(self, event: ConversationView.NewText) -> None:

@@ -140,7 +140,11 @@ class ScreenRefresh:
             self.update_window_title()
             return
         self._call_for_attention()
-        is_typing = bool(main.prompt.text) or time.monotonic() - main.prompt.typed_at < _TYPING_SECONDS
+        is_typing = (
+            bool(main.prompt.text)
+            or main.search_bar.has_the_focus
+            or time.monotonic() - main.prompt.typed_at < _TYPING_SECONDS
+        )
         is_covered = not main.is_active or self._handover.is_active
         if is_covered and had_focus:  # the user has not seen this question
             main.focus_prompt()

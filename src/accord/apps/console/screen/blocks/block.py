@@ -57,13 +57,26 @@ class Block:
     def parts(self, canvas: Canvas) -> Sequence[Part]:
         """The current parts."""
         if not self.is_composed(canvas):
-            try:
-                self.known_parts = self.compose(canvas)
-            except Exception as error:
-                log.exception("composing a block failed")
-                self.known_parts = [Part(partial(draw_fallback, type(error).__name__, self.plain))]
+            self.known_parts = self._compose_safely(canvas)
             self._composed = (self.version, canvas)
         return self.known_parts
+
+    def unfolded_parts(self, canvas: Canvas) -> Sequence[Part]:
+        """The parts as they are when it is unfolded, whether or not it is."""
+        if not (self.can_fold and self.is_folded):
+            return list(self.parts(canvas))
+        self.is_folded = False
+        try:
+            return list(self._compose_safely(canvas))
+        finally:
+            self.is_folded = True
+
+    def _compose_safely(self, canvas: Canvas) -> Sequence[Part]:
+        try:
+            return self.compose(canvas)
+        except Exception as error:
+            log.exception("composing a block failed")
+            return [Part(partial(draw_fallback, type(error).__name__, self.plain))]
 
     def lines(self, canvas: Canvas) -> list[Strip]:
         """All lines."""
@@ -83,6 +96,10 @@ class Block:
     def plain(self) -> str:
         """The text to copy."""
         raise NotImplementedError
+
+    def source(self) -> str | None:
+        """A text with every word that it shows when it is unfolded; None if there is none."""
+        return None
 
 
 def indent(strips: list[Strip], by: int = INDENT, style: Style | None = None, mark: str = "") -> list[Strip]:

@@ -95,6 +95,9 @@ class UserMessage(Block):
     def plain(self) -> str:
         return "\n".join(filter(None, [self._text, self._attachments]))
 
+    def source(self) -> str:
+        return self.plain()
+
     def compose(self, canvas: Canvas) -> Sequence[Part]:
         text, rest = self._folded_text if self.can_fold and self.is_folded else (self._text, "")
         parts = [*IncrementalLines(_draw_text, _user_margin, visible(text)).parts]
@@ -155,6 +158,9 @@ class AgentMessage(Block):
 
     def plain(self) -> str:
         return visible("".join(self._texts)).strip("\n")
+
+    def source(self) -> str:
+        return "".join(self._texts)
 
     def _new_drawing(self) -> IncrementalText:
         from accord.apps.console.screen.drawing.markdown_stream import MarkdownStream  # noqa: PLC0415  # slow to load

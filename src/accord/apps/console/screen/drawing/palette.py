@@ -44,6 +44,9 @@ class Palette(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     added_word: Style
     removed_word: Style
     cursor: Style
+    found: Style
+    found_here: Style
+    """For the matches of a search, and the selected one."""
     syntax: str
     """The name of a Pygments style, or rich's `ansi_dark` and `ansi_light`."""
     code_background: str
@@ -85,6 +88,7 @@ def _truecolor_palette(colors: Mapping[str, Color], dark: bool) -> Palette:
     plain = (ground, colors["surface"], panel, code)
     text = readable_color(colors["foreground"], [*plain, added_word, removed_word])
     accent, warning, heading = (readable_color(colors[name], plain) for name in ("accent", "warning", "primary"))
+    found = ground.blend(colors["warning"], 0.4)
     return Palette(
         text=_style(text),
         muted=_style(readable_color(ground.blend(text, 0.62), (*plain, added, removed))),
@@ -103,6 +107,8 @@ def _truecolor_palette(colors: Mapping[str, Color], dark: bool) -> Palette:
         added_word=_style(text, added_word),
         removed_word=_style(text, removed_word),
         cursor=_style(heading, bold=True),
+        found=_style(readable_color(text, [found]), found),
+        found_here=_style(readable_color(text, [warning]), warning, bold=True),
         syntax="one-dark" if dark else "friendly",
         code_background=code.hex6,
         grounds=(*plain, added, removed),
@@ -130,6 +136,8 @@ def _ansi_palette(colors: Mapping[str, Color], dark: bool) -> Palette:
         added_word=_style(good, bold=True, underline=True),
         removed_word=_style(bad, bold=True, underline=True),
         cursor=_style(colors["primary"], bold=True),
+        found=Style(bold=True, underline=True),
+        found_here=Style(bold=True, underline=True, reverse=True),
         syntax="ansi_dark" if dark else "ansi_light",
         code_background="default",
     )

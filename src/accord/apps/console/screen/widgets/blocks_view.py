@@ -158,6 +158,20 @@ class BlocksView(ScrollView):
                 break
         self._drop_cached()
 
+    def reveal(self, block: Block, part: int, line: int) -> None:
+        """Scroll to a line of a part of a block, unless it is visible."""
+        if self._canvas is None or part >= len(block.parts(self._canvas)):
+            return
+        self.settle()
+        if block not in self._visible_blocks:
+            return
+        index = self._first_parts[self._visible_blocks.index(block)] + part
+        at = self.top_of(index) + line
+        if not self.scroll_offset.y <= at < self.scroll_offset.y + self.size.height:
+            self.is_following = False
+            self._pinned = (block, part, at - self._tops[index] - self.size.height // 3)
+            self.paint()
+
     def _anchor(self) -> Anchor | None:
         """The line to keep in place: a block, the index of a part, and the window's offset from its top."""
         pinned, self._pinned = self._pinned, None

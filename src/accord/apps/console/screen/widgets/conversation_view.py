@@ -10,10 +10,12 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
+from textual.timer import Timer
 
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.drawing.palette import Palette
-from accord.apps.console.screen.widgets.blocks_view import BlocksView
+from accord.apps.console.screen.search import Match, Search, Span, highlight
+from accord.apps.console.screen.widgets.blocks_view import PAUSE, QUIET, SLICE, BlocksView
 from accord.apps.console.screen.widgets.lines_view import Panel
 
 
@@ -45,9 +47,31 @@ class ConversationView(BlocksView, can_focus=True):
             super().__init__()
             self.is_below = is_below
 
+    class Found(Message):
+        """The matches of the search have changed, or another one is selected: its position, from 1."""
+
+        def __init__(self, position: int, count: int, *, is_complete: bool) -> None:
+            super().__init__()
+            self.position = position
+            self.count = count
+            self.is_complete = is_complete
+
+    class SearchEnded(Message):
+        """Another conversation is shown."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.cursor: Block | None = None
+        self._search: Search | None = None
+        self._match: Match | None = None
+        """The selected match."""
+        self._unfolded: Block | None = None
+        """The block that was unfolded to show it."""
+        self._origin: int | None = None
+        """The index of the last block in the window when the search began."""
+        self._search_timer: Timer | None = None
+        self._spans: tuple[object, list[tuple[int, list[Span]]]] = (None, [])
+        """The matches in the part that was painted last."""
         self._seen_end: tuple[int, int] = (0, 0)
         """The end of the conversation when it was last visible."""
         self._has_new_text = False
@@ -55,6 +79,9 @@ class ConversationView(BlocksView, can_focus=True):
     def show(self, blocks: list[Block], *, follow: bool = True) -> None:
         """Show another conversation. The list may grow later."""
         self.cursor = None
+        if self._search is not None:
+            self.end_search()
+            self.post_message(self.SearchEnded())
         self.show_blocks(blocks, follow=follow)
         self._update_new_text(is_seen=True)
 
@@ -110,6 +137,7 @@ class ConversationView(BlocksView, can_focus=True):
     def settle(self) -> None:
         super().settle()
         self._update_new_text()
+        self._search_soon()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -137,8 +165,110 @@ class ConversationView(BlocksView, can_focus=True):
         elif bottom > self.scroll_offset.y + self.size.height:
             self.scroll_to(y=max(0, min(top, bottom - self.size.height)), animate=False)
 
+    def search(self, text: str) -> None:
+        """Search for a text, and select the match next to the end of the window. The former search ends."""
+        self._stop_search()
+        if self._origin is None:
+            self._origin = self._last_visible()
+        if text.strip():
+            self._search = Search(text)
+            self._run_search()
+        else:
+            self.post_message(self.Found(0, 0, is_complete=True))
+        self.refresh()
+
+    def end_search(self) -> None:
+        """Show no matches any more. The selected match stays visible."""
+        self._stop_search()
+        self._unfolded = self._origin = None
+        if self.scroll_offset.y + self.size.height >= self._tops[-1]:
+            self.is_following = True
+        self.refresh()
+
+    def _stop_search(self) -> None:
+        self._search = self._match = None
+        self._spans = (None, [])
+        if self._search_timer is not None:
+            self._search_timer.stop()
+            self._search_timer = None
+
+    def move_match(self, step: int) -> None:
+        """Select the next or the previous match; after the last comes the first."""
+        matches = [] if self._search is None else self._search.matches
+        if matches:
+            index = matches.index(self._match) if self._match in matches else -1 if step > 0 else 0
+            self._select(matches[(index + step) % len(matches)])
+            self._tell_matches()
+
+    def _run_search(self) -> None:
+        """Search for a short time, and continue later."""
+        search, canvas = self._search, self._canvas
+        self._search_timer = None
+        if search is None or canvas is None:
+            return
+        if not search.is_running:
+            search.begin(self._blocks, canvas, len(self._blocks) - 1 if self._origin is None else self._origin)
+        search.run(SLICE)
+        if search.has_measured:
+            super().settle()
+        if self._match is None and search.nearest is not None:
+            self._select(search.nearest)
+        self._tell_matches()
+        self.refresh()
+        if search.is_running:
+            self._search_timer = self.set_timer(PAUSE, self._run_search)
+        else:
+            self._search_soon()
+
+    def _search_soon(self) -> None:
+        """Search what has changed."""
+        search, canvas = self._search, self._canvas
+        if search is None or canvas is None or self._search_timer is not None:
+            return
+        if not search.is_current(self._blocks, canvas):
+            self._search_timer = self.set_timer(QUIET, self._run_search)
+
+    def _last_visible(self) -> int:
+        """The index of the last block in the window."""
+        part = self.part_at(min(self.scroll_offset.y + self.size.height, self._tops[-1]) - 1)
+        return len(self._blocks) - 1 if part is None else self._blocks.index(self.block_of(part)[0])
+
+    def _select(self, match: Match) -> None:
+        if self._unfolded not in (None, match.block):
+            self._fold(self._unfolded, True)
+            self._unfolded = None
+        if self._fold(match.block, False):
+            self._unfolded = match.block
+        self._match = match
+        self.is_following = False
+        self.reveal(match.block, match.part, match.line)
+        self.refresh()
+
+    def _tell_matches(self) -> None:
+        if self._search is not None:
+            matches = self._search.matches
+            position = matches.index(self._match) + 1 if self._match in matches else 0
+            self.post_message(self.Found(position, len(matches), is_complete=self._search.is_complete))
+
+    def _highlight_matches(self, strip: Strip, index: int, line: int) -> Strip:
+        search, palette, canvas = self._search, self.palette, self._canvas
+        if search is None or palette is None or canvas is None:
+            return strip
+        lines = self._parts[index].lines(canvas)
+        if self._spans[0] is not lines:
+            self._spans = (lines, list(search.spans(lines)))
+        block, part = self.block_of(index) if self._spans[1] else (None, 0)
+        for start, spans in self._spans[1]:
+            match = self._match
+            is_selected = match is not None and (match.block, match.part, match.start) == (block, part, start)
+            for at, first, last in spans:
+                if at == line:
+                    strip = highlight(strip, first, last, palette.found_here if is_selected else palette.found)
+        return strip
+
     def decorate(self, strip: Strip, index: int, line: int) -> Strip:
         palette = self.palette
+        strip = self._highlight_matches(strip, index, line)
         if line or palette is None or not self.has_focus or self.cursor is None:
             return strip
         if self.block_of(index) != (self.cursor, 0):

@@ -94,7 +94,7 @@ class QuestionDock(Vertical):
         if bar is None:
             screen.remove_class("tight")
             return
-        others = [part for part in screen.query("#tabs, #plan, #queue, #foot") if part.display]
+        others = [part for part in screen.query("#tabs, #new-text, #search, #plan, #queue, #foot") if part.display]
         used = sum(part.outer_size.height for part in others) + screen.has_class("tight")
         for part in self.query("#detail, .fields"):
             least = min(_LEAST, _lines_of(part, screen.size))
