@@ -78,3 +78,30 @@ async def test_ctrl_c_leaves_when_it_is_pressed_twice_in_an_idle_empty_prompt(ho
         assert accord.returncode is None
         terminal.type("\x03")
         assert await accord.wait() == 0
+
+
+async def test_keys_and_the_vim_mode_of_the_settings_are_in_force(home, monkeypatch):
+    monkeypatch.setenv("ACCORD_HOME", str(home))
+    (home / "config.toml").write_text('vim = true\n[keys]\nlog = "f6"\n')
+    async with program(echoing()) as command, at_terminal("--", *command.args, cwd=home, kind=SeenTerminal) as opened:
+        terminal, accord = opened
+        await terminal.shows("ready", "INSERT")
+        terminal.type("one two")
+        await terminal.shows("one two")
+        terminal.type("\x1b")
+        await terminal.shows("NORMAL")
+        terminal.type("0dw")
+        await terminal.until(lambda: not any("one two" in row for row in terminal.rows))
+        await terminal.shows("two", "NORMAL")
+        terminal.type("\x1b[17~")
+        await terminal.shows("Wire log")
+        terminal.type("\x11")
+        assert await accord.wait() == 0
+
+
+async def test_a_wrong_key_in_the_settings_is_told_with_its_place(home, monkeypatch):
+    monkeypatch.setenv("ACCORD_HOME", str(home))
+    (home / "config.toml").write_text('[keys]\nlogg = "f6"\n')
+    async with at_terminal("--", "sh", cwd=home) as (terminal, accord):
+        await terminal.sees("config.toml:2: keys.logg: unknown action; did you mean 'log'?")
+        assert await accord.wait() == 1

@@ -131,6 +131,8 @@ class ScreenApp(App[int]):
     def _set_keys(self) -> None:
         recognize_alt_enter()
         self.key_bindings.apply(self, self.prompt)
+        if self.options.vim:
+            self.prompt.use_vim()
 
     def _set_theme(self, name: str | None) -> None:
         for theme in THEMES:

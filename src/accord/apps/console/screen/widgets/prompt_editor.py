@@ -21,6 +21,7 @@ from textual.widgets import TextArea
 from accord.apps.console.sanitizer import exact_in_place
 from accord.apps.console.screen.blocks.messages import LONG_CHARACTERS, LONG_LINES
 from accord.apps.console.screen.mentions import mention, pasted_file
+from accord.apps.console.screen.widgets.vim_keys import VimKeys
 
 PLACEHOLDER = re.compile(r"\[picture [0-9]+, [0-9]+ kB\]")
 """Stands for a pasted picture. Backspace deletes it as a whole."""
@@ -110,6 +111,7 @@ class PromptEditor(TextArea):
         self.pasted_texts = PastedTexts()
         self.handler: PromptHandler | None = None
         self.send_keys: Sequence[str] = ("enter",)
+        self.vim: VimKeys | None = None
         self.typed_at = 0.0
 
     def get_line(self, line_index: int) -> Text:
@@ -211,15 +213,48 @@ class PromptEditor(TextArea):
             return
         if event.is_printable or event.key == "backspace":
             self.typed_at = time.monotonic()
-        if not event.is_printable and await self._handle(event.key):
+        is_command = self.vim is not None and self.vim.is_normal and event.is_printable
+        if self.vim is not None and is_command:
+            self._take_step(self.vim, event.character or "")
+        if is_command or (not event.is_printable and await self._handle(event.key)):
             event.stop()
             event.prevent_default()
+
+    def use_vim(self) -> None:
+        """Have the modes and keys of vim, beginning with insert mode."""
+        self.vim = VimKeys()
+        self.border_title = self.vim.label
+
+    def _take_step(self, vim: VimKeys, character: str) -> None:
+        """Do what a character means in vim's normal mode."""
+        step = vim.press(character, self.document.lines, self.cursor_location)
+        if step is not None and step.start is not None:
+            self.history.checkpoint()  # each command is undone by itself
+            self.replace(step.text, step.start, step.end, maintain_selection_offset=False)
+        if step is not None and step.cursor is not None:
+            self.move_cursor(step.cursor)
+        for _ in range(0 if step is None else step.undo):
+            self.undo()
+        if step is not None and step.leaves and self.handler is not None:
+            self.handler.leave_text(step.leaves)
+        self.border_title = vim.label
+
+    def _escape(self) -> bool:
+        """Esc goes to vim's normal mode; returns False if it has another meaning."""
+        vim = self.vim
+        if vim is None or (vim.is_normal and not vim.is_pending):
+            return False
+        self.history.checkpoint()
+        self.move_cursor(vim.escape(self.cursor_location))
+        self.border_title = vim.label
+        return True
 
     async def _handle(self, key: str) -> bool:
         """Handle a key at once, before later keys; returns whether it was handled."""
         handler = self.handler
         is_at_end = self.cursor_location[0] == self.document.line_count - 1
-        if handler is not None and key in ("up", "down", "enter", "escape") and handler.complete(key):
+        is_completion = handler is not None and key in ("up", "down", "enter", "escape") and handler.complete(key)
+        if is_completion or (key == "escape" and self._escape()):
             pass
         elif handler is not None and key in self.send_keys:
             self._enter(handler)
@@ -256,6 +291,9 @@ class PromptEditor(TextArea):
             return
         self.typed_at = 0.0  # the user is not typing any more
         handler.submit(self.text)
+        if self.vim is not None and not self.text:
+            self.vim.insert()
+            self.border_title = self.vim.label
 
 
 def _units(line: str) -> list[tuple[int, int]]:
