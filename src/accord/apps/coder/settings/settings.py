@@ -49,6 +49,7 @@ KEY_ACTIONS = (
     "command_palette",
     "fold_thoughts",
     "fold_tool_calls",
+    "find",
     "history",
     "send_now",
     "edit_prompt",
