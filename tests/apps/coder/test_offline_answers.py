@@ -10,7 +10,7 @@ import pytest
 
 from accord import permissions
 from accord.apps.coder.models.model import ToolOutcome
-from accord.apps.coder.models.offline_answers import answer_to, answer_to_tests
+from accord.apps.coder.models.offline_answers import answer_to, answer_to_tests, files_answer, readme_begin
 from accord.apps.coder.models.offline_requests import Changes, Read, Run
 from accord.apps.coder.tools.tool import fenced, in_code
 
@@ -155,7 +155,111 @@ async def test_a_text_that_is_not_there_is_told_in_words_for_people(offline: Any
     (project / "notes.txt").write_text("one\n")
     async with offline() as desk:
         said = await desk.ask("/edit notes.txt seven => eight")
-        assert said == "That did not work: the text to replace is not in notes.txt\n"
+        assert said == "That did not work: `seven` is not in notes.txt\n"
+
+
+class TestATextThatOccursSeveralTimes:
+    @pytest.fixture(autouse=True)
+    def big(self, project: Path) -> None:
+        (project / "big.txt").write_text("".join(f"x line {number}\n" for number in range(1, 301)))
+
+    async def test_is_asked_about_and_replaced_everywhere(self, offline: Any, project: Path) -> None:
+        async with offline() as desk:
+            asked = await desk.ask("replace x with y in big.txt")
+            assert asked == (
+                "`x` occurs 300 times in big.txt, on lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and later ones. "
+                'Say which, as in "line 3", or "everywhere".\n'
+            )
+            assert await desk.ask("everywhere, please") == "Replaced 300 occurrences in big.txt, the first at line 1.\n"
+            assert (project / "big.txt").read_text().startswith("y line 1\ny line 2\n")
+            assert "takes a language model" in await desk.ask("everywhere")  # that was answered
+
+    async def test_is_replaced_on_the_line_that_is_named(self, offline: Any, project: Path) -> None:
+        (project / "big.txt").write_text("a x\nb\na x\nc\na x\n")
+        async with offline() as desk:
+            asked = await desk.ask("replace x with y in big.txt")
+            assert asked.startswith("`x` occurs 3 times in big.txt, on lines 1, 3, 5. Say which")
+            assert "is not on line 2" in await desk.ask("line 2")
+            assert await desk.ask("only the one on line 3") == "Edited big.txt at line 3.\n"
+        assert (project / "big.txt").read_text() == "a x\nb\na y\nc\na x\n"
+
+    @pytest.mark.parametrize(
+        "prompt",
+        [
+            "replace all x with y in big.txt",
+            "replace x with y everywhere in big.txt",
+            "Replace x by y in big.txt, everywhere.",
+        ],
+    )
+    async def test_is_replaced_at_once_where_that_is_said(self, offline: Any, project: Path, prompt: str) -> None:
+        async with offline() as desk:
+            assert await desk.ask(prompt) == "Replaced 300 occurrences in big.txt, the first at line 1.\n"
+
+    async def test_is_not_replaced_when_somebody_says_everywhere_to_something_else(
+        self, offline: Any, project: Path
+    ) -> None:
+        async with offline() as desk:
+            await desk.ask("replace x with y in big.txt")
+            await desk.ask("/read main.py")
+            assert "takes a language model" in await desk.ask("everywhere")
+        assert (project / "big.txt").read_text().startswith("x")
+
+
+class TestAnExplanation:
+    async def test_counts_all_files_and_quotes_whole_paragraphs_and_code(self, offline: Any, project: Path) -> None:
+        (project / "README.md").write_text(
+            "# Demo\n\n[![badge](x.svg)](y)\n\n```sh\nmake run   # starts it\n```\n\nDoubles numbers. It is\nsmall.\n\n"
+            "## Use\n\n" + "Long sentence number one. " * 40 + "\n"
+        )
+        (project / "src").mkdir()
+        for number in range(3):
+            (project / "src" / f"{number}.py").touch()
+        async with offline() as desk:
+            said = await desk.ask("What does this project do?")
+        assert "> ```sh\n> make run   # starts it\n> ```\n>\n> Doubles numbers. It is\n> small.\n" in said
+        assert "badge" not in said
+        assert "with 6 files: 5 Python, 1 Markdown" in said
+
+    def test_of_a_long_readme_ends_with_a_sentence(self) -> None:
+        text = "\n".join(f"Sentence {number} goes\non here." for number in range(30))
+        assert readme_begin(text).endswith("on here.")
+        assert len(readme_begin(text).splitlines()) <= 16
+
+    def test_has_no_code_without_its_end(self) -> None:
+        assert readme_begin("Words.\n\n```py\nx = 1\n") == "Words."
+        assert readme_begin("# Only a title\n") == ""
+
+    def test_says_when_files_were_not_counted_to_the_end(self) -> None:
+        details = {"hits": 9000, "endings": {".py": 5000, ".md": 3000, ".c": 1}, "isWhole": False}
+        assert files_answer(outcome("", details=details)) == (
+            "There are more than 9,000 files, most of them Python and Markdown.\n"
+        )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer"),
+    [
+        ("Hi!", "Hello! I work without a language model"),
+        ("hello, who are you?", "I am accord's coding agent"),
+        ("what can you do", "I am accord's coding agent"),
+        ("help", "I am accord's coding agent"),
+        ("Thanks a lot!", "You are welcome."),
+        ("Which model are you using?", "The model is `offline`: not a language model"),
+        ("how do I use a real model?", "The model is `offline`: not a language model"),
+        ("undo that", "I can't undo by myself. On accord's screen `/undo`"),
+        ("run ls -l", "A command has to be in quotation marks: run `ls -l`. Or say `/run ls -l`."),
+        ("git status", "If that is a command, say `/run git status`."),
+        ("fix the bug", "That takes a language model, and I am not one"),
+        ("explain main.py", "`main.py`:\n\n```py\n"),
+        ("how many lines does main.py have?", "`main.py` has 2 lines."),
+        ("read the README", "`README.md`:\n"),
+        ("list files", "This directory has "),
+        ("find return", "`return` is on 1 line of `main.py`:"),
+    ],
+)
+async def test_what_newcomers_say_first(offline: Any, prompt: str, answer: str) -> None:
+    async with offline() as desk:
+        assert (await desk.ask(prompt)).startswith(answer)
 
 
 @pytest.mark.parametrize("line", ["x" * 5000, "é" * 5000])
@@ -184,7 +288,7 @@ def test_colours_are_not_shown_as_text() -> None:
 def test_a_diff_that_is_cut_says_so() -> None:
     text = " M a.txt\n\ndiff --git a/a.txt b/a.txt\n" + "".join(f"+{number}\n" for number in range(100))
     said = answer_to(Changes(), outcome(text))
-    assert "1 file has changed, +100" in said
+    assert "1 file has changed (+100 " in said
     assert "61 more lines left out." in said
 
 

@@ -19,7 +19,7 @@ ADVICE = [
     (
         lambda: tool("edit", path="main.py", old_text="n", new_text="m"),
         "set replace_all",
-        "times in main.py (lines 1, 2, 2",
+        "times in main.py, on lines 1, 2",
     ),
     (lambda: tool("write", path="main.py", content="x"), "read it first", "main.py already exists"),
     (lambda: tool("read", path="."), "use the list tool", "is a directory"),

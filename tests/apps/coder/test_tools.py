@@ -126,7 +126,7 @@ async def test_an_edit_shows_its_diff_before_it_is_allowed(sit: Any) -> None:
     [
         ("n * n", "the closest match is line 2:     return n + n"),
         ("return n + n \n", "differs only in white space"),
-        ("n", "times in main.py (lines 1"),
+        ("n", "times in main.py, on lines 1"),
         ("", "the text to replace is empty: use write"),
         ("n + n", "the text to replace and the new text are the same"),
     ],

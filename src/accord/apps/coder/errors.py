@@ -7,7 +7,8 @@ CoderFailed
 │  ├─ ModelUnreachable      no connection to the provider; worth a retry
 │  └─ AnswerCutOff          the connection broke after a part of the answer was streamed
 ├─ ToolFailed               the result of a failed tool call; the model also gets the `advice`
-│  └─ FileMissing           there is no file or directory at the path
+│  ├─ FileMissing           there is no file or directory at the path
+│  └─ AmbiguousText         the text to replace occurs several times
 └─ InvalidSettings          a setting is invalid; says which, and where it is written
 """
 
@@ -84,6 +85,10 @@ class ToolFailed(_FailedWithAdvice):
 
 class FileMissing(ToolFailed):
     """There is no file or directory at the path."""
+
+
+class AmbiguousText(ToolFailed):
+    """The text to replace occurs several times."""
 
 
 class InvalidSettings(CoderFailed):

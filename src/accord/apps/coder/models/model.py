@@ -14,8 +14,8 @@ from msgspec import Struct
 from accord.session.content import Content
 
 StopReason: TypeAlias = Literal["end", "tools", "max_tokens", "refusal"]
-FailureKind: TypeAlias = Literal["not_found", "rejected"]
-"""Why a tool call failed, where a program has to know: the path does not exist, or the user rejected the call."""
+FailureKind: TypeAlias = Literal["not_found", "ambiguous", "rejected"]
+"""Why a tool call failed, where a program has to know: no such path, a text that is there several times, a no of the user's."""
 
 
 class ToolRequest(Struct, frozen=True):

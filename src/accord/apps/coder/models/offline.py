@@ -11,8 +11,10 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from accord.apps.coder.models.model import (
+    ChatMessage,
     Event,
     InputKinds,
     ModelRequest,
@@ -28,15 +30,19 @@ from accord.apps.coder.models.offline_answers import (
     answer_to_tests,
     explanation,
     failure,
+    files_answer,
     plan_answer,
     readme_among,
     was_run,
 )
+from accord.apps.coder.models.offline_remarks import answer_without_tools
 from accord.apps.coder.models.offline_requests import (
     Changes,
+    Count,
     Create,
     Delete,
     Edit,
+    EditWhere,
     Explain,
     Intent,
     Listing,
@@ -49,20 +55,8 @@ from accord.apps.coder.models.offline_requests import (
     parse_request,
 )
 from accord.apps.coder.test_command import FILES_TO_READ, find_test_command, without_pytest
+from accord.apps.coder.tools.tool import in_code
 from accord.session.content import Text
-
-_UNKNOWN_REQUEST = """\
-I am accord's offline model: not a language model. I understand only a few requests, and do exactly what they say. Try:
-
-- `/explain`: what this repository is
-- `/search TEXT [in PATH]`, `/read FILE`
-- `/edit FILE OLD => NEW`: shown as a diff, and done when you allow it
-- `/run COMMAND`, `/test`, `/review`
-
-or the same in words: "replace foo with bar in main.py", "run the tests", "run `make lint`". `/help` lists everything. For a
-language model, set an API key and start with `--model provider:name`, run a local file with `--model local:FILE.gguf`, or set
-the model in `config.toml`.
-"""
 
 Call = tuple[str, dict[str, Any]]
 
@@ -100,7 +94,7 @@ class OfflineModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         """One step of the request."""
         intent, outcomes, is_answered = _since_prompt(request)
-        step = Step(_UNKNOWN_REQUEST) if intent is None else self._step(intent, outcomes)
+        step = self._step(intent, outcomes) if isinstance(intent, Intent) else Step(answer_without_tools(intent))
         if is_answered:  # the calls that came with the answer are done
             step = Step()
         for line in step.text.splitlines(keepends=True):
@@ -123,6 +117,8 @@ class OfflineModel:
                 return _explain(intent, outcomes)
             case Plan():
                 return _plan(intent, outcomes)
+            case Count(path):
+                return Step(files_answer(outcomes[-1])) if outcomes else Step(calls=[("search", {"path": path})])
             case _:
                 return _one_call(intent, outcomes)
 
@@ -155,23 +151,48 @@ class OfflineModel:
         return Step(answer_to_tests(command, runs[-1]), [_plan_call(steps, 3 if is_run else 1, is_paused=not is_run)])
 
 
-def _since_prompt(request: ModelRequest) -> tuple[Intent | None, list[ToolOutcome], bool]:
-    """The intent of the last prompt, the tool outcomes since then, and whether it was answered.
-
-    If several texts of the prompt can be parsed, the last one counts.
-    """
+def _since_prompt(request: ModelRequest) -> tuple[Intent | str, list[ToolOutcome], bool]:
+    """The intent of the last prompt, or its text; the tool outcomes since then, and whether it was answered."""
     outcomes: list[ToolOutcome] = []
     is_answered = False
-    for message in reversed(request.history):
+    for place in range(len(request.history) - 1, -1, -1):
+        message = request.history[place]
         if isinstance(message, UserMessage):
-            texts = [block.text for block in reversed(message.content) if isinstance(block, Text)]
-            intent = next((intent for text in texts if (intent := parse_request(text)) is not None), None)
-            return intent, outcomes, is_answered
+            intent = _intent(message)
+            if isinstance(intent, EditWhere):
+                edit = _ambiguous_edit(request.history[:place])
+                intent = _text(message) if edit is None else replace(edit, where=intent.where)
+            return _text(message) if intent is None else intent, outcomes, is_answered
         if isinstance(message, ToolMessage):
             outcomes[:0] = message.outcomes
         elif message.text:
             is_answered = True
-    return None, outcomes, is_answered
+    return "", outcomes, is_answered
+
+
+def _intent(message: UserMessage) -> Intent | None:
+    """If several texts of the prompt can be parsed, the last one counts."""
+    texts = [block.text for block in reversed(message.content) if isinstance(block, Text)]
+    return next((intent for text in texts if (intent := parse_request(text)) is not None), None)
+
+
+def _text(message: UserMessage) -> str:
+    return next((block.text for block in reversed(message.content) if isinstance(block, Text)), "")
+
+
+def _ambiguous_edit(history: Sequence[ChatMessage]) -> Edit | None:
+    """The edit of the prompt before this one, if its text occurs several times."""
+    outcomes: list[ToolOutcome] = []
+    for message in reversed(history):
+        if isinstance(message, ToolMessage):
+            outcomes[:0] = message.outcomes
+        elif isinstance(message, UserMessage):
+            intent = _intent(message)
+            if isinstance(intent, EditWhere):
+                continue  # that one was asked about before, and asked again
+            is_open = [outcome.failure for outcome in _of(outcomes, "edit")][-1:] == ["ambiguous"]
+            return intent if isinstance(intent, Edit) and is_open else None
+    return None
 
 
 def _of(outcomes: Sequence[ToolOutcome], name: str) -> list[ToolOutcome]:
@@ -187,9 +208,12 @@ def _plan_call(steps: Sequence[str], done: int, *, is_paused: bool = False) -> C
 def _one_call(intent: Intent, outcomes: list[ToolOutcome]) -> Step:
     if isinstance(intent, Search) and outcomes and outcomes[0].failure == "not_found":
         intent, outcomes = Search(f"{intent.pattern} in {intent.path}"), outcomes[1:]  # "for x in range": not a path
+    if isinstance(intent, Read) and outcomes and outcomes[0].failure == "not_found" and intent.path.isupper():
+        intent, outcomes = replace(intent, path=f"{intent.path}.md"), outcomes[1:]  # "the README"
     if outcomes:
         return Step(answer_to(intent, outcomes[-1]))
     arguments = msgspec.to_builtins(intent)
+    arguments.pop("purpose", None)
     if isinstance(intent, Search):
         arguments["is_plain"] = True
     elif isinstance(intent, Create):
@@ -203,13 +227,37 @@ def _edit(intent: Edit, outcomes: list[ToolOutcome]) -> Step:
     if edits:
         if edits[-1].is_error:
             return Step(failure(edits[-1]), [_plan_call(steps, 1, is_paused=True)])
-        return Step(f"{edits[-1].text}\n", [_plan_call(steps, 2)])
+        is_one = isinstance(intent.where, int)
+        told = f"Edited {intent.path} at line {intent.where}." if is_one else edits[-1].text
+        return Step(f"{told}\n", [_plan_call(steps, 2)])
     if not reads:
         return Step(calls=[_plan_call(steps, 0), ("read", {"path": intent.path})])
     if reads[-1].is_error:
         return Step(failure(reads[-1]), [_plan_call(steps, 0, is_paused=True)])
-    arguments = {"path": intent.path, "old_text": intent.old, "new_text": intent.new}
+    old, new = intent.old, intent.new
+    if isinstance(intent.where, int):
+        pair = _on_line(reads[-1].output, intent.where, old, new)
+        if pair is None:
+            answer = f"{in_code(old)} is not on line {intent.where} of {intent.path}, or I can't tell that line from others.\n"
+            return Step(answer, [_plan_call(steps, 1, is_paused=True)])
+        old, new = pair
+    arguments: dict[str, Any] = {"path": intent.path, "old_text": old, "new_text": new}
+    if intent.where == "everywhere":
+        arguments["replace_all"] = True
     return Step(calls=[_plan_call(steps, 1), ("edit", arguments)])
+
+
+def _on_line(text: str, number: int, old: str, new: str) -> tuple[str, str] | None:
+    """The line with as many before it as make it the only such place, as it is and as it should be."""
+    lines = text.splitlines(keepends=True)
+    if not 0 < number <= len(lines) or old not in lines[number - 1]:
+        return None
+    for first in range(number - 1, -1, -1):
+        before = "".join(lines[first : number - 1])
+        piece = before + lines[number - 1]
+        if text.count(piece) == 1:
+            return piece, before + lines[number - 1].replace(old, new)
+    return None
 
 
 def _explain(intent: Explain, outcomes: list[ToolOutcome]) -> Step:
@@ -224,11 +272,13 @@ def _explain(intent: Explain, outcomes: list[ToolOutcome]) -> Step:
         calls: list[Call] = []
         if (readme := readme_among(names)) is not None:
             calls.append(("read", {"path": f"{directory}{readme}", "limit": 60}))
+        calls.append(("search", {"path": intent.path}))
         if {".git", ".git/"} & set(names):
             calls.append(("changes", {}))
-        if calls:
-            return Step(calls=calls)
-    return Step(explanation(names, _of(outcomes, "read"), _of(outcomes, "changes")))
+        return Step(calls=calls)
+    has_tests = intent.path == "."
+    found = [_of(outcomes, name) for name in ("read", "search", "changes")]
+    return Step(explanation(names, *found, has_tests=has_tests))
 
 
 def _plan(intent: Plan, outcomes: list[ToolOutcome]) -> Step:

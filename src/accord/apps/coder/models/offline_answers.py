@@ -19,11 +19,15 @@ from accord.errors.escape_sequences import clean_output
 _MAX_LINES = 40
 _MAX_CHARACTERS = 8000
 _MAX_LINE = 500
+_QUOTED_LINES = 16
+_MAX_LANGUAGES = 5
 
 _READMES = ("readme.md", "readme.rst", "readme.txt", "readme")
 _LANGUAGES = {
     ".py": "Python", ".js": "JavaScript", ".ts": "TypeScript", ".rs": "Rust", ".go": "Go", ".java": "Java",
-    ".c": "C", ".cpp": "C++", ".rb": "Ruby", ".sh": "shell", ".md": "Markdown",
+    ".c": "C", ".h": "C", ".cpp": "C++", ".hpp": "C++", ".cs": "C#", ".rb": "Ruby", ".php": "PHP", ".swift": "Swift",
+    ".kt": "Kotlin", ".sh": "shell", ".tsx": "TypeScript", ".jsx": "JavaScript", ".html": "HTML", ".css": "CSS",
+    ".md": "Markdown", ".rst": "reStructuredText",
 }  # fmt: skip
 _PROJECT_FILES = {
     "pyproject.toml": "a Python project (pyproject.toml)",
@@ -56,11 +60,14 @@ def answer_to(intent: Intent, outcome: ToolOutcome) -> str:
 
 
 def failure(outcome: ToolOutcome) -> str:
-    """Why a tool call failed, for people."""
+    """Why a tool call failed, for people, and what they can say now."""
     if outcome.failure == "rejected":
         return "Nothing was done: permission denied.\n"
     lines = (outcome.text if outcome.display is None else outcome.display).strip().splitlines()
-    return f"That did not work: {' '.join(lines) if len(lines) < 5 else lines[0]}\n"
+    reason = " ".join(lines) if len(lines) < 5 else lines[0]
+    if outcome.failure == "ambiguous":
+        return f'{reason}. Say which, as in "line 3", or "everywhere".\n'
+    return f"That did not work: {reason}\n"
 
 
 def answer_to_tests(command: str, run: ToolOutcome) -> str:
@@ -107,6 +114,9 @@ def _last_lines(opening: str, run: ToolOutcome, lines: list[str]) -> str:
 def _read(intent: Read, outcome: ToolOutcome) -> str:
     if outcome.details.get("lines") == 0:
         return f"{in_code(intent.path)} is empty.\n"
+    if intent.purpose == "count" and "lines" in outcome.details:
+        count = outcome.details["lines"]
+        return f"{in_code(intent.path)} has {count:,} line{'' if count == 1 else 's'}.\n"
     first, total = intent.line or 1, None if outcome.is_shortened else outcome.details.get("lines")
     lines = outcome.output.splitlines()
     fitting = _fitting(lines)
@@ -119,6 +129,8 @@ def _read(intent: Read, outcome: ToolOutcome) -> str:
     if len(fitting) < len(lines):
         more = in_code(f"/read {intent.path}:{last + 1}-{last + _MAX_LINES}")
         answer += f"\nThe rest is left out; {more} shows the lines that follow.\n"
+    if intent.purpose == "explain":
+        answer += "\nTo have it explained takes a language model, and I am not one; this is what it says.\n"
     return answer
 
 
@@ -127,15 +139,17 @@ def _search(pattern: str, outcome: ToolOutcome) -> str:
         return f"{in_code(pattern)} was not found.\n"
     lines = outcome.output.splitlines()
     files = {line.partition(":")[0] for line in lines}
-    return f"{in_code(pattern)} is on {_counted(lines, 'line')} of {_counted(files, 'file')}:\n\n{_block(lines)}"
+    where = in_code(files.pop()) if len(files) == 1 else _counted(files, "file")
+    return f"{in_code(pattern)} is on {_counted(lines, 'line')} of {where}:\n\n{_block(lines)}"
 
 
 def _listing(path: str, outcome: ToolOutcome) -> str:
     count = outcome.details.get("entries", 0)
+    name = "This directory" if path == "." else in_code(path)
     if count == 0:
-        return f"{in_code(path)} is empty.\n"
+        return f"{name} is empty.\n"
     entries = f"{count} {'entry' if count == 1 else 'entries'}"
-    return f"{in_code(path)} has {entries}:\n\n{_block(outcome.output.splitlines())}"
+    return f"{name} has {entries}:\n\n{_block(outcome.output.splitlines())}"
 
 
 def _changes(outcome: ToolOutcome, *, has_diff: bool) -> str:
@@ -147,13 +161,36 @@ def _changes(outcome: ToolOutcome, *, has_diff: bool) -> str:
     added = sum(line.startswith("+") and not line.startswith("+++") for line in diff)
     removed = sum(line.startswith("-") and not line.startswith("---") for line in diff)
     marks = [line for line in diff if line.startswith("+") and any(mark in line for mark in ("TODO", "FIXME", "XXX"))]
-    have = "has" if len(files) == 1 else "have"
-    answer = f"{_counted(files, 'file')} {have} changed, +{added} −{removed}:\n\n{_block(files)}"  # noqa: RUF001  # a minus
+    new = [line for line in files if line.startswith("??")]
+    answer = f"{_changed_files(len(files) - len(new), len(new), added, removed)}:\n\n{_block(files)}"
     if marks:
         answer += f"\nNew lines marked as unfinished:\n\n{_block([mark[1:].strip() for mark in marks])}"
     if has_diff and diff:
         answer += f"\nThe diff:\n\n{_block(diff, 'diff')}"
     return answer
+
+
+def _changed_files(changed: int, new: int, added: int, removed: int) -> str:
+    """Files that git does not know are not in the diff, nor in its counts."""
+    parts: list[str] = []
+    if changed:
+        have = "1 file has" if changed == 1 else f"{changed} files have"
+        parts.append(f"{have} changed (+{added} −{removed})")  # noqa: RUF001  # a minus
+    if new:
+        files = "file" if new == 1 else "files"
+        parts.append(
+            f"{new} {'more is' if new == 1 else 'more are'} new"
+            if changed
+            else f"{new} {files} {'is' if new == 1 else 'are'} new"
+        )
+    return ", and ".join(parts)
+
+
+def files_answer(outcome: ToolOutcome) -> str:
+    """How many files there are, and of which kinds."""
+    if outcome.is_error:
+        return failure(outcome)
+    return f"There {'is' if outcome.details.get('hits') == 1 else 'are'} {_kinds_of_files(outcome)}.\n"
 
 
 def plan_answer(steps: Sequence[str]) -> str:
@@ -167,29 +204,98 @@ def readme_among(names: Sequence[str]) -> str | None:
     return next((name for name in names if name.lower() in _READMES), None)
 
 
-def explanation(names: list[str], reads: list[ToolOutcome], changes: list[ToolOutcome]) -> str:
-    """What a directory contains, as far as its files say."""
+def explanation(
+    names: list[str],
+    reads: list[ToolOutcome],
+    files: list[ToolOutcome],
+    changes: list[ToolOutcome],
+    *,
+    has_tests: bool,
+) -> str:
+    """What a directory contains, as far as its files say; `has_tests` if it is the one where tests are run."""
     kinds = [about for name, about in _PROJECT_FILES.items() if name in names]
-    languages = sorted({_LANGUAGES[ending] for name in names for ending in _LANGUAGES if name.endswith(ending)})
     directories = [name for name in names if name.endswith("/") and not name.startswith(".")]
     kinds = kinds or ["a git repository" if {".git", ".git/"} & set(names) else "a directory"]
     answer = f"This is {', '.join(kinds)}"
-    answer += f", with files in {', '.join(languages)}.\n" if languages else ".\n"
+    answer += f", with {_kinds_of_files(files[-1])}.\n" if files and not files[-1].is_error else ".\n"
     if directories:
-        answer += f"\nDirectories: {', '.join(map(in_code, directories[:20]))}\n"
-    if command := find_test_command(names, {}):
+        left_out = f" and {len(directories) - 20} more" if len(directories) > 20 else ""
+        answer += f"\nDirectories: {', '.join(map(in_code, directories[:20]))}{left_out}.\n"
+    if has_tests and (command := find_test_command(names, {})):
         answer += f"\nIts tests are probably run with {in_code(command)}; `/test` finds out and runs them.\n"
-    if reads and not reads[-1].is_error:
-        answer += f"\nIts README begins:\n\n{_quoted(reads[-1].output)}\n"
+    if reads and not reads[-1].is_error and (begin := readme_begin(reads[-1].output)):
+        quotation = "".join(f"> {line}".rstrip() + "\n" for line in begin.splitlines())
+        answer += f"\nIts README begins:\n\n{quotation}"
     if changes and not changes[-1].is_error:
         answer += f"\n{_changes(changes[-1], has_diff=False)}"
     return answer + "\nThis is what the files say; I am not a language model. `/help` shows what I can do.\n"
 
 
-def _quoted(text: str) -> str:
-    """The first paragraphs as a quotation."""
-    lines = [line for line in text.splitlines() if not line.startswith(("```", "!["))]
-    return "\n".join(f"> {line}" for line in lines[:12]).rstrip("> \n")
+def _kinds_of_files(files: ToolOutcome) -> str:
+    """As many files as there are, by their languages: "6 files: 3 Python, 1 Markdown, 2 others"."""
+    count, endings = files.details.get("hits", 0), files.details.get("endings", {})
+    at_least = "" if files.details.get("isWhole", True) else "more than "
+    total = f"{at_least}{count:,} file{'' if count == 1 else 's'}" if count else "no files"
+    languages: dict[str, int] = {}
+    for ending, number in endings.items():
+        if ending in _LANGUAGES:
+            languages[_LANGUAGES[ending]] = languages.get(_LANGUAGES[ending], 0) + number
+    named = sorted(languages.items(), key=lambda each: -each[1])[:_MAX_LANGUAGES]
+    if at_least:
+        return f"{total}, most of them {' and '.join(name for name, _ in named[:2])}" if named else total
+    parts = [f"{number:,} {name}" for name, number in named]
+    if (others := count - sum(number for _, number in named)) and named:
+        parts.append(f"{others:,} other{'' if others == 1 else 's'}")
+    if len(parts) == 1:
+        return f"{total}, {'all of them ' if count > 1 else ''}{named[0][0]}"
+    return f"{total}: {', '.join(parts)}" if parts else total
+
+
+def readme_begin(text: str) -> str:
+    """The first paragraphs and code blocks, whole; without headings, pictures and badges."""
+    kept: list[str] = []
+    for block in _paragraphs(text):
+        if block[0].startswith("#") or set(block[-1]) <= {"=", "-"}:
+            if any(not line.startswith("```") for line in kept) and len(kept) > _QUOTED_LINES // 2:
+                break
+            continue
+        is_code = block[0].startswith("```")
+        lines = block if is_code else [line for line in block if not line.lstrip().startswith(("![", "[![", "<"))]
+        if kept and len(kept) + len(lines) > _QUOTED_LINES:
+            break
+        if lines:
+            kept += ["", *(lines if is_code else _whole_sentences(lines))]
+    return "\n".join(kept).strip("\n")
+
+
+def _paragraphs(text: str) -> list[list[str]]:
+    """The blocks between empty lines; a code block is one, and left out where its end is."""
+    blocks: list[list[str]] = [[]]
+    fence = ""
+    for line in text.splitlines():
+        ticks = line[: len(line) - len(line.lstrip("`"))]
+        if fence:
+            blocks[-1].append(line)
+            if len(ticks) >= len(fence) and not line.strip("`"):
+                fence = ""
+                blocks.append([])
+        elif len(ticks) >= 3:
+            fence = ticks
+            blocks.append([line])
+        elif line.strip():
+            blocks[-1].append(line)
+        else:
+            blocks.append([])
+    return [block for block in (blocks[:-1] if fence else blocks) if block]
+
+
+def _whole_sentences(lines: list[str]) -> list[str]:
+    """All of it, unless it is long: then as far as its last sentence that fits."""
+    if len(lines) <= _QUOTED_LINES:
+        return lines
+    text = "\n".join(lines[:_QUOTED_LINES])
+    end = max((text.rfind(sign) for sign in (". ", ".\n", "! ", "? ")), default=-1)
+    return text[: end + 1].splitlines() if end > 0 else lines[:_QUOTED_LINES]
 
 
 def _block(lines: list[str], language: str = "") -> str:

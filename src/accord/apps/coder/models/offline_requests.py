@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import PurePath
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -24,9 +24,12 @@ class Search(Struct, frozen=True):
 
 
 class Read(Struct, frozen=True):
+    """`purpose` is what the user wants of the file, of which only the lines can be counted without a language model."""
+
     path: str
     line: int | None = None
     limit: int | None = None
+    purpose: Literal["show", "count", "explain"] = "show"
 
 
 class Listing(Struct, frozen=True):
@@ -34,9 +37,24 @@ class Listing(Struct, frozen=True):
 
 
 class Edit(Struct, frozen=True):
+    """`where` is for a text that occurs several times: on one line, or everywhere."""
+
     path: str
     old: str
     new: str
+    where: int | Literal["everywhere"] | None = None
+
+
+class EditWhere(Struct, frozen=True):
+    """The answer to the question which occurrences of a text to replace."""
+
+    where: int | Literal["everywhere"]
+
+
+class Count(Struct, frozen=True):
+    """How many files there are."""
+
+    path: str = "."
 
 
 class Create(Struct, frozen=True):
@@ -73,7 +91,9 @@ class Plan(Struct, frozen=True):
     goal: str
 
 
-Intent: TypeAlias = Search | Read | Listing | Edit | Create | Delete | Move | Run | Tests | Changes | Explain | Plan
+Intent: TypeAlias = (
+    Search | Read | Listing | Edit | EditWhere | Create | Delete | Move | Run | Tests | Changes | Explain | Plan | Count
+)
 
 _QUOTED = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|`[^`]*`|“[^”]*”)"""
 _NAME = rf"(?:{_QUOTED}|\S+?)"
@@ -123,6 +143,27 @@ def _read(path: str) -> Intent:
     return Read(lines[1], first, None if lines[3] is None else max(1, int(lines[3]) - first + 1))
 
 
+def _count_lines(path: str) -> Intent:
+    return Read(path, purpose="count")
+
+
+def _explain_path(path: str) -> Intent:
+    """A directory by its slash; else a file."""
+    return Explain(path) if path.endswith("/") or path == "." else Read(path, purpose="explain")
+
+
+def _edit_everywhere(path: str, old: str, new: str) -> Intent:
+    return Edit(path, old, new, "everywhere")
+
+
+def _everywhere() -> Intent:
+    return EditWhere("everywhere")
+
+
+def _on_line(number: str) -> Intent:
+    return EditWhere(int(number))
+
+
 def _move(path: str, destination: str) -> Intent:
     return Move(path, destination + path.rpartition("/")[2] if destination.endswith("/") else destination)
 
@@ -161,7 +202,14 @@ _COMMANDS: list[tuple[Callable[..., Intent | None], str]] = [
     (Explain, r"/explain(?:\s+(?P<path_>\S+))?\s*$"),
     (Plan, r"/plan\s+(?P<goal_>.+)$"),
 ]
+_REPLACE = rf"(?P<old>{_ONE})\s+(?:with|by)\s+(?P<new>{_ONE})"
+_ALL = r"(?:all(?:\s+of\s+(?:them|it))?|everywhere|every\s+one|each(?:\s+one)?|every\s+occurrence|all\s+occurrences)"
 _CHANGES: list[tuple[Callable[..., Intent | None], str]] = [
+    (_edit_everywhere, rf"{_PLEASE}replace\s+(?:all|every|each)\s+{_REPLACE}\s+in\s+{_FILE}{_END}"),
+    (_edit_everywhere, rf"{_PLEASE}replace\s+{_REPLACE}\s+(?:everywhere\s+)in\s+{_FILE}{_END}"),
+    (_edit_everywhere, rf"{_PLEASE}replace\s+{_REPLACE}\s+in\s+{_FILE}\s*,?\s+everywhere{_END}"),
+    (_everywhere, rf"(?:(?:yes|ok|okay),?\s+)?{_PLEASE}(?:replace\s+)?{_ALL}(?:\s*,?\s*please)?{_END}"),
+    (_on_line, rf"(?:only\s+)?(?:the\s+one\s+)?(?:on|in|at)?\s*line\s+(?P<number>\d{{1,9}}){_END}"),
     (Edit, rf"{_PLEASE}replace\s+(?P<old>{_ONE})\s+(?:with|by)\s+(?P<new>{_ONE})\s+in\s+{_FILE}{_END}"),
     (Edit, rf"{_PLEASE}(?:change|rename)\s+{_EDIT}"),
     (_move, rf"{_PLEASE}(?:move|rename)\s+{_FILE}\s+(?:to|into|as)\s+(?P<destination>{_PATH}){_END}"),
@@ -186,10 +234,25 @@ _QUESTIONS: list[tuple[Callable[..., Intent | None], str]] = [
     ),
     (Changes, rf"what\s+(?:has\s+|have\s+I\s+|did\s+I\s+)?changed?{_END}"),
     (Explain, rf"{_PLEASE}explain(?:\s+(?:this\s+|the\s+)?{_REPOSITORY}|code(?:base)?))?{_END}"),
-    (Explain, rf"what\s+is\s+this(?:\s+{_REPOSITORY}))?{_END}"),
-    (Listing, rf"{_PLEASE}list\s+(?:the\s+)?files(?:\s+in\s+(?P<path>{_NAME}))?{_END}"),
+    (
+        Explain,
+        rf"what(?:\s+is|'s)\s+(?:this|in\s+(?:this|the))(?:\s+{_REPOSITORY}|directory|folder)(?:\s+about)?)?{_END}",
+    ),
+    (Explain, rf"what\s+does\s+(?:this|the)\s+{_REPOSITORY}|code(?:base)?)\s+do{_END}"),
+    (
+        Explain,
+        rf"{_PLEASE}(?:summari[sz]e|describe|tell\s+me\s+about)\s+(?:this|the)\s+{_REPOSITORY}|code(?:base)?){_END}",
+    ),
+    (_explain_path, rf"{_PLEASE}(?:explain|summari[sz]e|describe)\s+(?:the\s+)?{_FILE}{_END}"),
+    (_explain_path, rf"what\s+does\s+(?:the\s+)?{_FILE}\s+do{_END}"),
+    (_count_lines, rf"how\s+many\s+lines\s+(?:are\s+(?:there\s+)?in|does)\s+{_FILE}(?:\s+have|\s+contain)?{_END}"),
+    (
+        Count,
+        rf"how\s+many\s+files\s+(?:are|does)\s+(?:there|here|(?:in\s+)?(?:this|the)\s+{_REPOSITORY}))(?:\s+have)?{_END}",
+    ),
+    (Listing, rf"{_PLEASE}(?:list|show)\s+(?:me\s+)?(?:the\s+|all\s+)*files(?:\s+in\s+(?P<path>{_NAME}))?{_END}"),
     (Listing, rf"(?:{_PLEASE}list|what\s+is\s+in)\s+(?P<path>{_PATH}){_END}"),
-    (_read, rf"{_PLEASE}(?:read|show|open|cat)\s+(?:me\s+)?{_FILE}{_END}"),
+    (_read, rf"{_PLEASE}(?:read|show|open|cat)\s+(?:me\s+)?(?:the\s+)?{_FILE}{_END}"),
     (Plan, rf"{_PLEASE}(?:plan|make\s+a\s+plan)\s+(?:for\s+|to\s+)?(?P<goal_>.+)$"),
 ]
 _PATTERNS = [

@@ -10,11 +10,12 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import AgentToolCall, ToolCallContent, file_diff
-from accord.apps.coder.errors import ToolFailed
-from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult
+from accord.apps.coder.errors import AmbiguousText, ToolFailed
+from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult, in_code
 from accord.apps.coder.tools.write import danger_of_writing
 
 _MAX_LINES = 10
+_LONGEST_NAMED = 60
 _MAX_SEARCHED_LINES = 5000
 
 
@@ -44,19 +45,22 @@ class EditFile(Tool[EditArguments]):
         path = context.path_to_change(arguments.path)
         text = await context.files.read(path)
         context.files.previewed.add(path, text)
-        new_text, _ = _edit(context, path, text, arguments)
+        new_text, _, _ = _edit(context, path, text, arguments)
         return [file_diff(path, text, new_text)]
 
     async def run(self, context: ToolContext, arguments: EditArguments, call: AgentToolCall) -> ToolResult:
         path = context.path_to_change(arguments.path)
-        new_text, line = _edit(context, path, await context.files.read(path), arguments)
+        new_text, line, count = _edit(context, path, await context.files.read(path), arguments)
         await context.files.write(path, new_text)
         await call.locate(path, line)
-        return ToolResult(f"Edited {arguments.path} at line {line}.", {"line": line})
+        told = f"Edited {arguments.path} at line {line}."
+        if count > 1:
+            told = f"Replaced {count} occurrences in {arguments.path}, the first at line {line}."
+        return ToolResult(told, {"line": line, "count": count})
 
 
-def _edit(context: ToolContext, path: Path, text: str, arguments: EditArguments) -> tuple[str, int]:
-    """The new text of the file, and the line of the first change."""
+def _edit(context: ToolContext, path: Path, text: str, arguments: EditArguments) -> tuple[str, int, int]:
+    """The new text of the file, the line of the first change, and how many there are."""
     context.files.check_unchanged(path, text)
     name, old, new = context.display_path(path), arguments.old_text, arguments.new_text
     if not old:
@@ -65,20 +69,33 @@ def _edit(context: ToolContext, path: Path, text: str, arguments: EditArguments)
         raise ToolFailed("the text to replace and the new text are the same: there is nothing to do")
     if "\r\n" in text and old not in text:  # models write \n whatever the file has
         old, new = (re.sub(r"\r?\n", "\r\n", part) for part in (old, new))
-    count = text.count(old)
+    count, named = text.count(old), _named(arguments.old_text)
     if count == 0:
         hint = _near_match(text, old)
         raise ToolFailed(
-            f"the text to replace is not in {name}{hint}",
+            f"{named} is not in {name}{hint}",
             "" if hint else "read the file again and copy the text exactly",
         )
     if count > 1 and not arguments.replace_all:
-        lines = ", ".join(map(str, _lines_of(text, old)))
-        raise ToolFailed(
-            f"the text to replace occurs {count} times in {name} (lines {lines})",
-            "add more context, or set replace_all",
+        raise AmbiguousText(
+            f"{named} occurs {count} times in {name}, {_places(text, old)}", "add more context, or set replace_all"
         )
-    return text.replace(old, new), text.count("\n", 0, text.find(old)) + 1
+    return text.replace(old, new), text.count("\n", 0, text.find(old)) + 1, count
+
+
+def _named(text: str) -> str:
+    """The text itself where it fits into a sentence."""
+    return (
+        in_code(text)
+        if len(text) <= _LONGEST_NAMED and text.isprintable() and text == text.strip()
+        else "the text to replace"
+    )
+
+
+def _places(text: str, piece: str) -> str:
+    lines = list(dict.fromkeys(_lines_of(text, piece)))
+    more = " and later ones" if text.count(piece) > _MAX_LINES else ""
+    return f"on line{'s' if len(lines) > 1 or more else ''} {', '.join(map(str, lines))}{more}"
 
 
 def _lines_of(text: str, piece: str) -> list[int]:

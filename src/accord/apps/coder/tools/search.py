@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct
 
@@ -18,6 +19,7 @@ from accord.local.threads import in_thread
 from accord.session.entities import Location
 
 _MAX_LOCATIONS = 20
+_MAX_ENDINGS = 20
 _HIT = re.compile(r"^([^\0\n]+)\0(?:(\d+):)?(.*)$")
 
 
@@ -73,7 +75,11 @@ class SearchFiles(Tool[SearchArguments]):
         text = "\n".join(_display(context, hit) for hit in hits)
         header = "only the last hits; search for less, or in fewer files" if run.is_truncated else ""
         await call.say(fenced("\n".join(part for part in (header, text) if part)))
-        return ToolResult(text, {"hits": len(hits)}, header)
+        details: dict[str, Any] = {"hits": len(hits)}
+        if not arguments.pattern:  # true however much of the text is left out
+            endings = Counter(hit.path.suffix.lower() for hit in hits)
+            details |= {"endings": dict(endings.most_common(_MAX_ENDINGS)), "isWhole": not run.is_truncated}
+        return ToolResult(text, details, header)
 
 
 def _command(path: Path, arguments: SearchArguments, search_path: str) -> list[str]:

@@ -17,9 +17,9 @@ import msgspec
 
 from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.approvals import refusal
-from accord.apps.coder.errors import FileMissing, ToolFailed
+from accord.apps.coder.errors import AmbiguousText, FileMissing, ToolFailed
 from accord.apps.coder.history import MODEL_TEXT, OUTPUT
-from accord.apps.coder.models.model import ToolDescription, ToolOutcome, ToolRequest
+from accord.apps.coder.models.model import FailureKind, ToolDescription, ToolOutcome, ToolRequest
 from accord.apps.coder.tools.edit import EditFile
 from accord.apps.coder.tools.fetch import FetchPage
 from accord.apps.coder.tools.git_diff import ShowChanges
@@ -156,12 +156,15 @@ def _failure(tool: Tool[Any], error: Exception) -> ToolFailed:
     return ToolFailed(f"{tool.name} failed unexpectedly: {error or type(error).__name__}", "try another way")
 
 
+_KINDS: dict[type[ToolFailed], FailureKind] = {FileMissing: "not_found", AmbiguousText: "ambiguous"}
+
+
 def _result(failed: ToolFailed) -> ToolResult:
     return ToolResult(
         failed.model_text,
         display=failed.reason,
         is_error=True,
-        failure="not_found" if isinstance(failed, FileMissing) else None,
+        failure=_KINDS.get(type(failed)),
     )
 
 
