@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +15,11 @@ from accord.dialects.negotiation import ProtocolVersion
 from accord.store import MemoryStore
 from accord.transports.http_application import HttpApplication
 from accord.transports.http_client import HttpTransport
+from accord.transports.http_server import HttpLimits
 from accord.transports.remote import Profile, RemoteTransport
 from accord.transports.web_server import ListenAddress, WebServer
 from accord.transports.websocket import WebSocketTransport
+from tests.agent.test_web_server import new_certificate
 
 
 @pytest.fixture(params=[1, 2, "2-draft"], ids=["v1", "v2", "v2-draft"])
@@ -368,3 +371,20 @@ async def cutting_proxy(url: str) -> AsyncIterator[tuple[str, Callable[[], None]
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.mark.timeout(60)
+async def test_over_http_2_no_answer_waits_for_another_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    certificate = new_certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
+    application = new_agent().asgi(limits=HttpLimits(keep_alive_seconds=600.0))  # which would end a wait
+    server = WebServer(application, ListenAddress("127.0.0.1:0").listen(), certificate)
+    stop = asyncio.Event()
+    task = asyncio.create_task(server.serve(stop))
+    async with Client(Remote(server.url, profile="http"), on_permission=permissions.allow_all) as client:
+        sessions = [await client.new_session(cwd="/") for _ in range(3)]
+        for _ in range(5):
+            replies = [session.prompt("ask") for session in sessions]
+            assert [(await reply).text for reply in replies] == ["yes"] * 3
+    stop.set()
+    await task

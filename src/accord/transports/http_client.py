@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
+from http.cookiejar import CookieJar
 from typing import Any
 
 import msgspec
@@ -78,7 +80,10 @@ class HttpTransport(MessageTransport):
         self._sequence = 0
         self._headers = {"user-agent": "accord", **(headers or {})}
         self._frame_limit = frame_limit
+        self._new_web: Callable[[], Any]
         self._web: Any = None
+        """Makes the short requests. Each stream has its own: of three requests on one HTTP/2 connection, httpx lets one wait
+        for its response until the others receive something."""
         self._failures: tuple[type[Exception], ...] = (OSError,)
         self._connection_id: str | None = None
         self._streams: dict[str | None, _Stream] = {}
@@ -94,12 +99,16 @@ class HttpTransport(MessageTransport):
         self._check_not_closed()
         httpx = load_extra("httpx2")
         self._failures = (OSError, httpx.HTTPError, httpx.StreamError)
-        self._web = httpx.AsyncClient(
+        self._new_web = partial(
+            httpx.AsyncClient,
             http2=True,
             headers=self._headers,
+            cookies=CookieJar(),  # all of them share it
+            verify=httpx.create_ssl_context() if self._url.startswith("https:") else True,
             timeout=httpx.Timeout(_POST_SECONDS, connect=_CONNECT_SECONDS),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
         )
+        self._web = self._new_web()
         self._attach(receiver)
         self._sender = asyncio.create_task(self._send_all(), name="accord HTTP sender")
 
@@ -237,7 +246,7 @@ class HttpTransport(MessageTransport):
             headers[LAST_EVENT_ID] = str(self._last_events.get(session_id, 0))
         silence = _SILENT_SECONDS if self._resume_seconds else None
         timeout = load_extra("httpx2").Timeout(_CONNECT_SECONDS, read=silence)
-        async with self._web.stream("GET", self._url, headers=headers, timeout=timeout) as response:
+        async with self._new_web() as web, web.stream("GET", self._url, headers=headers, timeout=timeout) as response:
             if response.status_code != 200:
                 await response.aread()
                 stream.is_refused = response.status_code not in (*_PROXY_FAILED, 409, 503)
