@@ -60,6 +60,9 @@ test: $(STAMP) ## run the tests, without those that need a peer from outside Pyt
 soak: $(STAMP) ## cut thousands of connections to remote agents at every kind of byte (SEEDS=... conversations)
 	ACCORD_SEEDS=$(or $(SEEDS),300) $(BIN)/python -m pytest -n auto tests/client/test_resume.py
 
+test-busy: $(STAMP) ## run the tests beside 20 busy processes (BUSY=10 for another number): no test may need a quiet machine
+	$(BIN)/python -m tests.busy_machine $(or $(BUSY),20) $(MAKE) --no-print-directory test
+
 pythons: ## run the library's tests on every newer Python that is here (PYTHONS=... names others)
 	@test -n "$(strip $(PYTHONS))" || { echo "no Python 3.12, 3.13 or 3.14 found; name one: make pythons PYTHONS=/path/to/python3.13" >&2; exit 1; }
 	@set -e; for python in $(PYTHONS); do \
