@@ -86,11 +86,7 @@ async def test_a_newcomer_who_listens_gets_a_file_changed(project, monkeypatch):
     monkeypatch.setenv("ACCORD_PLAIN", "1")
     async with at_terminal(cwd=project) as (terminal, accord):
         await terminal.sees("Starting the built-in coding agent.")
-<<<<<<< HEAD
         await terminal.sees("leaves.")
-=======
-        await terminal.sees("twice leaves.")
->>>>>>> 62a2b72 (Add make test-busy, which runs the tests beside 20 busy processes)
         await terminal.sees("You: ")
         terminal.type(f"{EXAMPLES[0]}\n")
         for said in ("Begun: Write hello.txt", "+Hello from accord", "1  Allow", "3  Reject", "or Enter for no: "):
