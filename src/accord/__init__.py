@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # the names of _HOMES, for type checkers and editors
     from accord.session.content import ResourceLink as ResourceLink
     from accord.session.content import Text as Text
     from accord.session.content import text_of as text_of
+    from accord.session.diffs import diff_text as diff_text
     from accord.session.entities import Diff as Diff
     from accord.session.entities import FileChange as FileChange
     from accord.session.entities import Location as Location
@@ -109,6 +110,7 @@ _HOMES = {
     "NotFound RateLimited RequestFailed VersionRefused",
     "accord.session.capabilities": "AuthMethod Implementation",
     "accord.session.content": "Audio Content Image Resource ResourceLink Text text_of",
+    "accord.session.diffs": "diff_text",
     "accord.session.entities": "Diff FileChange Location Message Plan PlanEntry TokenUsage ToolCall",
     "accord.session.mcp_servers": "HttpServer SseServer StdioServer",
     "accord.session.requests": "CommandSubject ElicitationAnswer ElicitationRequest PermissionAnswer "

@@ -34,7 +34,7 @@ PUBLIC = [
     "SessionUpdate", "SseServer", "StateChanged", "StdioServer", "StopReason", "SyncToolCall", "SyncTurn",
     "TerminalChanged", "TerminalEvent", "TerminalOutput", "Text", "TokenUsage", "ToolCall", "ToolCallChanged",
     "ToolCallSubject", "ToolKind", "ToolStatus", "Transcript", "Turn", "Unknown", "UnknownUpdate", "Update",
-    "UsageChanged", "VersionRefused", "Workspace", "permissions", "run_in_terminal", "text_of",
+    "UsageChanged", "VersionRefused", "Workspace", "diff_text", "permissions", "run_in_terminal", "text_of",
 ]  # fmt: skip
 TESTING = [
     "AnswersFirst", "AnswersSwapped", "Dies", "Fault", "Noisy", "ReceivedFrame", "Recording", "ReplayedAgent",

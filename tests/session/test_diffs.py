@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.session.diffs import git_patch, read_git_patch, texts_of_patch
-from accord.session.entities import DiffPatch, FileChange
+from accord.session.diffs import diff_text, git_patch, read_git_patch, texts_of_patch
+from accord.session.entities import Diff, DiffPatch, FileChange
 
 NUMBERS = "".join(f"{n}\n" for n in range(1, 21))
 
@@ -295,3 +295,12 @@ def test_what_git_writes_is_read(tmp_path: Path):
             ),
             FileChange(operation="modify", path='quo"te', old_text="q\n", new_text="Q\n"),
         ]
+
+
+def test_a_diff_is_shown_as_a_patch_whichever_way_it_came():
+    change = FileChange(operation="modify", path="/a.py", old_text="one\n", new_text="two\n")
+    of_texts = diff_text(Diff(changes=[change]))
+    assert of_texts.startswith("diff --git /a.py /a.py\n")
+    assert of_texts.endswith("@@ -1 +1 @@\n-one\n+two\n")
+    bare = FileChange(operation="modify", path="/a.py")
+    assert diff_text(Diff(changes=[bare], patch=DiffPatch(format="git_patch", text=of_texts))) == of_texts

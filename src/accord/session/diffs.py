@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import Match, SequenceMatcher
 
-from accord.session.entities import DiffPatch, FileChange
+from accord.session.entities import Diff, DiffPatch, FileChange
 
 GIT_PATCH = "git_patch"
 
@@ -31,6 +31,13 @@ _ESCAPED = re.compile(r"\\([0-7]{3}|.)")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d{1,12}))? \+\d+(?:,(\d{1,12}))? @@")
 _PLACED_HUNK = re.compile(r"@@ -(\d{1,12})(?:,(\d{1,12}))? \+\d{1,12}(?:,(\d{1,12}))? @@")
 _HEADER = re.compile(r"=*|index [0-9a-f]+\.\.[0-9a-f]+(?: [0-7]{6})?|(?:new|deleted) file mode [0-7]{6}")
+
+
+def diff_text(diff: Diff) -> str:
+    """A diff as a patch, to be shown, whichever way it came: as a patch, or with the texts of the files."""
+    if diff.patch is not None:
+        return diff.patch.text
+    return "".join(git_patch(change.path, change.old_text, change.new_text) for change in diff.changes)
 
 
 def git_patch(path: str, old_text: str | None, new_text: str | None) -> str:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from accord.apps.console.file_changes import ChangedFiles, short_path
-from accord.apps.console.permission_flags import diff_patch
 from accord.apps.console.sanitizer import exact, exact_line, one_line
 from accord.apps.console.screen.export import export, export_path
 from accord.apps.console.session_choice import KnownSessions, local_time, newest_first
 from accord.apps.console.slash_commands import OwnCommand, command_meanings, parse_own_command, unknown_command
 from accord.apps.console.tty import TerminalDialog
 from accord.client.session import Session
+from accord.session.diffs import diff_text
 from accord.session.entities import Diff
 from accord.session.updates import Update
 
@@ -124,7 +124,7 @@ class LineCommands:
         lines += [f"  {exact_line(short_path(path, str(self._cwd)))}" for path in paths]
         calls = [call for call in session.transcript.tool_calls.values() if call.status == "completed"]
         diffs = [item for call in calls for item in call.content if isinstance(item, Diff)]
-        return lines + [line for diff in diffs for line in exact(diff_patch(diff), tab="    ").splitlines()]
+        return lines + [line for diff in diffs for line in exact(diff_text(diff), tab="    ").splitlines()]
 
     async def _say(self, lines: list[str]) -> None:
         async with self._dialog.attention():

@@ -36,7 +36,7 @@ from accord.client.workspace.terminals import OnTerminal
 from accord.client.workspace.workspace import OnWrite, Workspace
 from accord.errors import AccordError
 from accord.session.content import render_text
-from accord.session.diffs import git_patch, read_git_patch
+from accord.session.diffs import diff_text, read_git_patch
 from accord.session.entities import ContentItem, Diff, FileChange, TerminalItem, ToolCallItem
 from accord.session.requests import (
     CommandSubject,
@@ -162,13 +162,6 @@ async def _ask(
                 return request.options[int(typed) - 1]
 
 
-def diff_patch(diff: Diff) -> str:
-    """A diff as a patch, whichever way it came."""
-    if diff.patch is not None:
-        return diff.patch.text
-    return "".join(git_patch(change.path, change.old_text, change.new_text) for change in diff.changes)
-
-
 def _details(request: PermissionRequest, cwd: str) -> list[str]:
     """Everything that is approved with a yes, whole."""
     subject = request.subject
@@ -238,7 +231,7 @@ def _of_item(item: ToolCallItem) -> list[str]:
 
 def _of_diff(diff: Diff) -> list[str]:
     changes = [line for change in diff.changes for line in _of_change(change)]
-    return [*changes, *exact(diff_patch(diff), tab="    ").splitlines()]
+    return [*changes, *exact(diff_text(diff), tab="    ").splitlines()]
 
 
 def _of_change(change: FileChange) -> list[str]:
@@ -254,7 +247,7 @@ def _shown_files(diffs: Iterable[Diff]) -> list[DiffTexts]:
     """What the diffs show as they are printed."""
     shown: list[DiffTexts] = []
     for diff in diffs:
-        files = read_git_patch(diff_patch(diff))
+        files = read_git_patch(diff_text(diff))
         shown += [DiffTexts(file.path, [file.old_text or ""], [file.new_text or ""]) for file in files]
         if diff.patch is None:  # else that is printed, not the texts
             shown += [DiffTexts(change.path, [], [], *full_texts(change)) for change in diff.changes]

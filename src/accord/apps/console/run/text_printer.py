@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from accord.apps.console.permission_flags import diff_patch, least_permissions, permission_summary
+from accord.apps.console.permission_flags import least_permissions, permission_summary
 from accord.apps.console.run.output_format import NOT_ACCEPTED, Outcome, Reporter, describe_exit, describe_stop
 from accord.apps.console.run.output_stream import OutputStream, StandardStreams
 from accord.apps.console.sanitizer import Cleaner, exact_line, one_line, strip_sequences, visible
@@ -16,6 +16,7 @@ from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session
 from accord.session import entities, updates
 from accord.session.content import Content, Text, render_text
+from accord.session.diffs import diff_text
 from accord.session.limits import LimitedDict
 from accord.session.requests import (
     CommandSubject,
@@ -314,7 +315,7 @@ def _content(call: entities.ToolCall, *, with_diffs: bool) -> str:
             case entities.ContentItem(content=content):
                 parts.append(render_text([content]))
             case entities.Diff() if with_diffs:
-                parts.append(diff_patch(item))
+                parts.append(diff_text(item))
             case _:
                 pass
     return "\n".join(parts)
