@@ -79,6 +79,10 @@ def test_what_is_drawn_can_be_read_in_every_theme(theme):
         color = getattr(palette, name).color
         for ground in palette.grounds[:4]:
             assert contrast(Color.from_rich_color(color), ground) >= READABLE, name
+    for match in (palette.found, palette.found_here) if palette.grounds else ():
+        assert match.color is not None
+        assert match.bgcolor is not None
+        assert contrast(Color.from_rich_color(match.color), Color.from_rich_color(match.bgcolor)) >= READABLE
 
 
 def test_a_colour_that_can_be_read_stays_as_it_is():

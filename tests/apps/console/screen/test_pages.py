@@ -11,6 +11,7 @@ from accord import Agent, Transcript, Turn
 from accord.apps.console.screen.drawing.diffs import MINUS, SIDE_BY_SIDE
 from accord.apps.console.screen.export import export_path
 from accord.apps.console.screen.main_screen import KEYS
+from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.session.entities import Diff, FileChange
 from accord.session.updates import MessageAppend
 from accord.testing import ScriptedAgent
@@ -303,3 +304,34 @@ async def test_old_and_new_lines_are_side_by_side_from_the_width_of_the_terminal
         assert is_side_by_side() == (width == SIDE_BY_SIDE), stage.text
         await stage.pilot.resize_terminal(2 * SIDE_BY_SIDE - 1 - width, 40)
         await stage.until(lambda: is_side_by_side() == (width < SIDE_BY_SIDE))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
+async def test_the_page_of_keys_has_one_column_of_keys_and_cuts_none_off(tmp_path, size):
+    async with opened(editor(), tmp_path, size=size) as stage:
+        await stage.press("f1")
+        await stage.shows("Anywhere")
+        page = stage.app.screen.query_one(LinesView)
+        assert page._canvas is not None
+        lines = [line.text.rstrip() for line in page._block.lines(page._canvas)]
+        assert "…" not in "".join(lines)
+        assert {
+            line.index(word)
+            for line in lines
+            for word in ("next mode", "new line", "copy", "edit the")
+            if line[20:].lstrip().startswith(word)
+        } == {22}
+
+
+async def test_the_command_palette_spells_its_commands_as_the_keys_are_described(tmp_path):
+    async with opened(editor(), tmp_path) as stage:
+        titles = [command.title for command in stage.app.get_system_commands(stage.app.screen)]
+        assert "Edit the prompt in $EDITOR" in titles
+        assert "Search in the conversation" in titles
+
+
+async def test_new_text_names_the_key_that_the_settings_give(tmp_path):
+    for keys, told in (({"follow": ["f9"]}, "↓ new text below, F9"), ({"follow": []}, "↓ new text below")):
+        async with opened(editor(), tmp_path, keys=keys) as stage:
+            stage.app.main.new_text.show(True, stage.app.palette)
+            assert stage.app.main.new_text.content.plain == told

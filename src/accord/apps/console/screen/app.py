@@ -131,6 +131,7 @@ class ScreenApp(App[int]):
     def _set_keys(self) -> None:
         recognize_alt_enter()
         self.key_bindings.apply(self, self.prompt)
+        self.main.new_text.keys = self.key_bindings.label("follow")
         if self.options.vim:
             self.prompt.use_vim()
 
@@ -429,7 +430,8 @@ class ScreenApp(App[int]):
             namespace, _, name = binding.action.rpartition(".")
             if "(" not in name and name not in ("stop", "interrupt", "next_focus", "command_palette"):
                 action = getattr(self if namespace else self.main, f"action_{name}")
-                yield SystemCommand(binding.description.capitalize(), self.key_bindings.label(binding.id or ""), action)
+                title = f"{binding.description[:1].upper()}{binding.description[1:]}"
+                yield SystemCommand(title, self.key_bindings.label(binding.id or ""), action)
         yield SystemCommand("Theme", "choose a colour theme", self.action_theme)
         yield SystemCommand("Undo", "go back to the files before a turn", self.action_undo)
         yield SystemCommand("Export", "the conversation as Markdown", lambda: self.commands.export("md"))

@@ -7,6 +7,7 @@ away: they stop the agent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -20,13 +21,14 @@ from textual.strip import Strip
 from textual.widgets import Static
 
 from accord.apps.console.sanitizer import exact_line
-from accord.apps.console.screen.drawing.palette import Canvas, Palette, prefix_lines
+from accord.apps.console.screen.drawing.palette import Canvas, Palette
 from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.main_screen import KEYS
 from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.apps.console.screen.widgets.prompt_editor import PromptEditor
 
-_WIDEST_KEY = 36
+_WIDEST_KEY, _GAP = 18, 4
+"""The width of the column of keys, with a margin of two cells on each side; longer ones take several lines."""
 _NAMES = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "left": "←", "right": "→", "enter": "Enter"}
 
 SEND, NEWLINE = "send", "newline"
@@ -141,15 +143,15 @@ class KeysPage(ModalScreen[None]):
 
     def _draw(self, canvas: Canvas) -> list[Strip]:
         strips: list[Strip] = []
+        longest = max(len(key) for keys in self._groups.values() for key, _ in keys)
+        column = min(longest, _WIDEST_KEY)
+        left, right = canvas.at_most(column), canvas.narrower(column + _GAP)
         for name, keys in self._groups.items():
             strips += [canvas.strip(Text(name, canvas.palette.heading))]
-            column = min(max(len(key) for key, _ in keys), _WIDEST_KEY) + 4
-            inner = canvas.narrower(column)
             for key, meaning in keys:
-                first, rest = (
-                    Segment(f"  {exact_line(key, _WIDEST_KEY)}".ljust(column), Style(bold=True)),
-                    Segment(" " * column),
-                )
-                strips += prefix_lines(inner.wrap(Text(meaning, canvas.palette.text)), first, rest)
+                cells = left.wrap(Text(exact_line(key), Style(bold=True)))
+                texts = right.wrap(Text(meaning, canvas.palette.text))
+                for cell, text in zip_longest(cells, texts, fillvalue=Strip([])):
+                    strips.append(Strip([Segment("  "), *cell.extend_cell_length(column + _GAP - 2), *text]))
             strips.append(Strip([]))
         return strips

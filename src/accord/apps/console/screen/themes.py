@@ -46,7 +46,7 @@ THEMES = (DARK, LIGHT)
 class ThemePage(ChoicePage):
     """A page to choose a theme; accord's own come first. `preview` is called with the theme that is selected."""
 
-    hint = "↑↓ preview · type to search · enter choose · esc keep the theme before"
+    hint = "↑↓ try · enter choose · esc back"
 
     def __init__(self, names: Iterable[str], current: str, preview: Callable[[str], None]) -> None:
         ordered = sorted(names, key=lambda name: (not name.startswith("accord"), name))

@@ -136,8 +136,8 @@ def _ansi_palette(colors: Mapping[str, Color], dark: bool) -> Palette:
         added_word=_style(good, bold=True, underline=True),
         removed_word=_style(bad, bold=True, underline=True),
         cursor=_style(colors["primary"], bold=True),
-        found=Style(bold=True, underline=True),
-        found_here=Style(bold=True, underline=True, reverse=True),
+        found=Style(reverse=True),
+        found_here=_style(colors["warning"], bold=True, underline=True) + Style(reverse=True),
         syntax="ansi_dark" if dark else "ansi_light",
         code_background="default",
     )
@@ -241,11 +241,6 @@ def fold_text(text: Text, width: int, measure: Callable[[str], int] = cell_len) 
             cells = 0
         cells += size
     return list(text.divide(cuts))
-
-
-def prefix_lines(strips: Iterable[Strip], first: Segment, rest: Segment) -> list[Strip]:
-    """Put `first` before the first line and `rest` before the others."""
-    return [Strip([first if index == 0 else rest, *strip]) for index, strip in enumerate(strips)]
 
 
 READABLE, VISIBLE = 4.5, 3.0

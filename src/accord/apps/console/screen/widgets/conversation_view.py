@@ -282,8 +282,14 @@ class NewTextLine(Panel):
     class Clicked(Message):
         """The user wants to see it."""
 
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.keys = ""
+        """The keys that go to the end, for people."""
+
     def show(self, is_below: bool, palette: Palette) -> None:
-        self.set_text(Text("↓ new text below, Ctrl+End", palette.accent) if is_below else Text())
+        text = ", ".join(filter(None, ["↓ new text below", self.keys]))
+        self.set_text(Text(text, palette.accent) if is_below else Text())
 
     def on_click(self) -> None:
         self.post_message(self.Clicked())
