@@ -40,8 +40,8 @@ from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.session.updates import NoticeShown
 
 _HELP = (
-    "Type a prompt and press Enter; /help lists the commands. Ctrl-C stops the agent, again ends it; Ctrl-D, /quit or Ctrl-C "
-    "twice leaves.\n"
+    "Type a prompt and press Enter; /help lists the commands. Ctrl-C stops the agent, again ends it; Ctrl-D, Ctrl-C twice or "
+    "/quit leaves.\n"
 )
 _PROMPT = "\nYou: "
 _UNREAD_SECONDS = 1.0

@@ -147,7 +147,7 @@ async def test_the_plain_mode_draws_nothing(quiet_home, monkeypatch):
     agent = ScriptedAgent(1)
     agent.on("session/prompt", agent.reply("Hello \x1b[31mfrom the agent"))
     async with program(agent) as command, at_terminal("--", *command.args, cwd=quiet_home) as (terminal, accord):
-        await terminal.sees("Ctrl-D, /quit or Ctrl-C twice leaves.")
+        await terminal.sees("Ctrl-D, Ctrl-C twice or /quit leaves.")
         await terminal.sees("You: ")
         terminal.type("Hi\n")
         await terminal.sees("Answer: Hello ␛[31mfrom the agent")
