@@ -109,7 +109,7 @@ man: $(PROGRAM) ## write man pages of all commands to build/man (read one with: 
 
 node-peers: $(NODE_PEERS:%=%/node_modules/.installed) ## install the peers from npm (needs node and npm)
 
-interop: $(STAMP) node-peers ## test against peers from npm (needs node and npm)
+interop: $(STAMP) node-peers ## test against peers from npm (needs node and npm), and with zsh, fish, man and jq where they are installed
 	ACP_SCHEMAS="$${ACP_SCHEMAS:-$(CURDIR)/$(TYPESCRIPT)/node_modules/@agentclientprotocol/sdk/schema}" \
 		$(BIN)/python -m pytest -n auto -m interop $(call marked,interop)
 
