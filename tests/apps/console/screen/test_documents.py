@@ -112,3 +112,9 @@ async def test_the_pictures_are_what_the_screen_shows(monkeypatch, tmp_path):
 
 def _words(svg: str) -> list[str]:
     return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+def test_each_no_of_this_screen_beside_others_has_a_reason():
+    answers = [answer for _, answer in rows("Beside other screens")]
+    assert len(answers) > 15
+    assert [answer for answer in answers if answer in ("", "-") or re.match(r"no\b(?!: \w)", answer)] == []

@@ -182,3 +182,18 @@ def test_very_many_pasted_texts_are_forgotten_but_not_those_that_are_shown():
     assert pasted.expand(labels[0]) != labels[0]
     assert pasted.expand(labels[1]) == labels[1]
     assert pasted.expand(labels[-1]) != labels[-1]
+
+
+@pytest.mark.parametrize("keys", ["x", "db", "dw", "D", "cwnew"])
+async def test_the_keys_of_vim_never_leave_half_a_label(tmp_path, keys):
+    async with opened(replier(), tmp_path, vim=True) as stage:
+        await stage.type("ab ")
+        await paste(stage, LINES)
+        await stage.type(" cd")
+        await stage.press("escape")
+        for column in range(len(shown(stage)) + 1):
+            stage.app.prompt.move_cursor((0, column))
+            await stage.type(keys)
+            assert "[pasted" not in shown(stage) or "[pasted 3,000 lines]" in shown(stage), (column, shown(stage))
+            await stage.press("escape")
+            stage.app.prompt.text = f"ab {LINES} cd"

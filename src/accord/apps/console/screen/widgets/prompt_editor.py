@@ -15,6 +15,7 @@ from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.document._document import EditResult, Location, Selection
+from textual.document._edit import Edit
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -166,14 +167,15 @@ class PromptEditor(TextArea):
         units = _units(self.document.get_line(row))
         return next(((start, end) for start, end in units if start < column < end), None)
 
-    def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete a label or a picture as a whole, also if only a part of it was meant."""
-        top, bottom = sorted((start, end))
-        if unit := self._unit_at(top):
-            top = (top[0], unit[0])
-        if unit := self._unit_at(bottom):
-            bottom = (bottom[0], unit[1])
-        return super().delete(top, bottom, maintain_selection_offset=maintain_selection_offset)
+    def edit(self, edit: Edit) -> EditResult:
+        """Change a label or a picture only as a whole, also if a part of it was meant."""
+        top, bottom = sorted((edit.from_location, edit.to_location))
+        if top != bottom:
+            above, below = self._unit_at(top), self._unit_at(bottom)
+            top = top if above is None else (top[0], above[0])
+            bottom = bottom if below is None else (bottom[0], below[1])
+            edit = Edit(edit.text, top, bottom, edit.maintain_selection_offset)
+        return super().edit(edit)
 
     @property
     def before_cursor(self) -> str:
