@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from accord import Client, Remote, permissions
-from accord.agent.audit import log, open_audit_log
+from accord.agent.audit import audit_log
 from accord.dialects.negotiation import ProtocolVersion
 from accord.local.token_file import TokenFile
 from accord.transports.remote import Profile
@@ -111,8 +111,7 @@ async def test_the_audit_log_says_which_device_answered(tmp_path: Path, profile:
     tokens = TokenFile(tmp_path / "tokens.json")
     laptop, phone = tokens.create("laptop", "ada"), tokens.create("phone", "ada")
     ids = {each.name: each.id for each in tokens.list()}
-    handler = open_audit_log(tmp_path / "audit.log")
-    try:
+    with audit_log(tmp_path / "audit.log"):
         async with (
             served(new_agent().asgi(tokens=tokens)) as url,
             Client(Remote(url, token=laptop, profile=profile), on_permission=Person()) as first,
@@ -121,9 +120,6 @@ async def test_the_audit_log_says_which_device_answered(tmp_path: Path, profile:
             session = await first.new_session(cwd="/tmp")
             await second.load_session(session.id, cwd="/tmp")
             assert (await session.prompt("ask")).text == "yes"
-    finally:
-        log.removeHandler(handler)
-        handler.close()
     lines = await asyncio.to_thread((tmp_path / "audit.log").read_text)
     told = {each["event"]: each["token"] for each in map(json.loads, lines.splitlines())}
     assert (told["prompted"], told["answered"]) == (ids["laptop"], ids["phone"])

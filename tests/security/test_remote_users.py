@@ -13,7 +13,7 @@ import pytest
 
 from accord import Agent, Client, ConnectionClosed, Remote, RequestFailed, Turn, permissions
 from accord.agent.asgi import AgentApplication
-from accord.agent.audit import log, open_audit_log
+from accord.agent.audit import audit_log
 from accord.local.token_file import TokenFile
 from accord.store import MemoryStore
 from accord.store.sqlite import SqliteStore
@@ -229,10 +229,8 @@ async def test_a_wrong_token_is_told_to_the_client(tokens: TokenFile, profile: P
 @pytest.fixture
 def audit(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "audit.log"
-    handler = open_audit_log(path)
-    yield path
-    log.removeHandler(handler)
-    handler.close()
+    with audit_log(path):
+        yield path
 
 
 async def test_the_audit_log_says_who_prompted_and_who_allowed_what(tokens: TokenFile, audit: Path, profile: Profile):

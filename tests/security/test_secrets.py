@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelNotFoundError, UserError
 
-from accord import Agent, Client
+from accord import Agent, Client, Turn
 from accord.agent.mcp.protocol import reason_of, traceback_of
 from accord.apps.coder.errors import InvalidSettings, ModelFailed, ToolFailed
 from accord.apps.coder.models.catalog import ModelEndpoint
@@ -111,7 +111,11 @@ def test_a_variable_with_such_an_address_is_refused_and_not_quoted(url: str) -> 
 @pytest.mark.parametrize("url", ODD)
 async def test_no_server_is_asked_at_such_an_address_and_none_of_it_is_told(kind: Any, url: str, caplog: Any) -> None:
     agent = Agent("any")
-    agent.prompt(lambda turn: turn.say("Done."))
+
+    @agent.prompt
+    async def wait_for_servers(turn: Turn) -> None:
+        await turn.servers()
+
     async with Client(agent, version=1) as client:
         session = await client.new_session(cwd="/", servers=[kind(name="m", url=url, headers={})])
         changes = "".join([repr(change) async for change in session.prompt("go")])

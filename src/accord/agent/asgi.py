@@ -6,11 +6,11 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Coroutine, Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
-from accord.agent.audit import open_audit_log, record
+from accord.agent.audit import audit_log, record
 from accord.agent.connection import AgentEndpoint
 from accord.agent.http_settings import HttpSettings
 from accord.local.token_file import TokenFile
@@ -74,8 +74,6 @@ def run_http(
     )
     if tokens is not None:
         tokens.check()
-    if settings.audit is not None:
-        open_audit_log(settings.audit)
     # A page that an attacker's DNS points here has no token, so with tokens the server may have any name.
     hosts = settings.hosts or (() if tokens is None else ("*",))
     server = WebServer(new_application(hosts=hosts, tokens=tokens), address.listen(), settings.tls)
@@ -87,5 +85,5 @@ def run_http(
         sys.stderr.flush()
         await run_until(stop, partial(server.serve, stop), close)
 
-    with suppress(KeyboardInterrupt):
+    with nullcontext() if settings.audit is None else audit_log(settings.audit), suppress(KeyboardInterrupt):
         run(main())

@@ -1,7 +1,7 @@
 """The audit log: who connected, who prompted, who cancelled, and who allowed what.
 
 Each entry is one line of JSON in the log `accord.audit`, without the text of prompts and answers. Nothing is written unless
-a handler wants it: `open_audit_log` adds a file.
+a handler wants it: `audit_log` adds a file.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
@@ -41,11 +43,18 @@ def record(event: AuditEvent, endpoint: AgentEndpoint, session_id: str | None = 
     log.info("%s", json.dumps(entry))
 
 
-def open_audit_log(path: str | os.PathLike[str]) -> logging.Handler:
+@contextmanager
+def audit_log(path: str | os.PathLike[str]) -> Generator[None]:
     """Append entries to a file that only its owner can read; OSError if it can't be opened."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
     handler = logging.FileHandler(path, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(message)s"))
+    level = log.level
     log.setLevel(logging.INFO)
     log.addHandler(handler)
-    return handler
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+        handler.close()

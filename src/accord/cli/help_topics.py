@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from accord.apps.console.errors import InvalidUsage
 from accord.cli.commands import COMMANDS, TALK, Subcommand, help_page
 from accord.cli.markdown_text import render_page, sections
 from accord.cli.parser import new_parser
@@ -80,12 +81,6 @@ _CHECKOUT = Path(__file__).parents[3] / "docs"
 _WIDEST = 100
 
 
-class UnknownTopic(AccordError):  # noqa: N818  # exceptions are facts
-    """No topic, command, agent or section of this name."""
-
-    status = 2
-
-
 def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         "Shows the page of a TOPIC, or what a command takes and its page; with more words only the section that has them in "
@@ -122,7 +117,7 @@ def overview() -> str:
 
 
 def topic_text(name: str, width: int) -> str:
-    """What a command takes, and the page of the topic; UnknownTopic names the nearest."""
+    """What a command takes, and the page of the topic; InvalidUsage names the nearest."""
     command = COMMANDS.get(name)
     if command is None and name not in PAGES:
         if _is_agent(name):
@@ -207,8 +202,8 @@ def _is_agent(name: str) -> bool:
     return any(agent.name == name for agent in known_agents(load_environment(Path.cwd())))
 
 
-def _unknown(problem: str, name: str, known: list[str], advice: str) -> UnknownTopic:
+def _unknown(problem: str, name: str, known: list[str], advice: str) -> InvalidUsage:
     by_lower = {each.lower(): each for each in known}
     close = get_close_matches(name.lower(), by_lower, n=1)
     hint = f"; did you mean {by_lower[close[0]]!r}?" if close else ""
-    return UnknownTopic(f"there is {problem}{hint}\n  {advice}")
+    return InvalidUsage(f"there is {problem}{hint}", advice)
