@@ -94,10 +94,9 @@ class MainScreen(Screen[None]):
         self.questions.fit(self.size.height)
 
     def compose(self) -> ComposeResult:
+        """Without what is seldom needed: the search and the line about new text come when they are."""
         yield self.tabs
         yield self.conversation
-        yield self.new_text
-        yield self.search_bar
         yield self.plan
         yield self.questions
         yield self.queue
@@ -144,8 +143,10 @@ class MainScreen(Screen[None]):
         """Search in the conversation; while a search has the focus, go to the match above."""
         if self.search_bar.has_the_focus and not text:
             self.conversation.move_match(-1)
-        else:
-            self.search_bar.open(text)
+            return
+        if not self.search_bar.is_attached:
+            self.mount(self.search_bar, before=self.plan)
+        self.search_bar.open(text)
 
     @on(ConversationView.SearchEnded)
     def close_search(self) -> None:
@@ -168,6 +169,8 @@ class MainScreen(Screen[None]):
     def _show_new_text(self, event: ConversationView.NewText) -> None:
         if (palette := self.conversation.palette) is not None:
             self.new_text.show(event.is_below, palette)
+            if not self.new_text.is_attached:
+                self.mount(self.new_text, after=self.conversation)
 
     @on(NewTextLine.Clicked)
     def action_follow(self) -> None:

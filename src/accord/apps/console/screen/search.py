@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
 from time import perf_counter
 from typing import ClassVar, TypeAlias
@@ -202,10 +203,21 @@ class SearchBar(Horizontal):
 
     def __init__(self, close: Callable[[], None], move: Callable[[int], None], *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.field = SearchField(close, move)
-        self._count = Static("", markup=False, classes="count")
-        self._hint = Static(Text("↑↓ move · esc close "), markup=False, classes="hint")
+        self._close = close
+        self._move = move
         self.display = False
+
+    @cached_property
+    def field(self) -> SearchField:
+        return SearchField(self._close, self._move)
+
+    @cached_property
+    def _count(self) -> Static:
+        return Static("", markup=False, classes="count")
+
+    @cached_property
+    def _hint(self) -> Static:
+        return Static(Text("↑↓ move · esc close "), markup=False, classes="hint")
 
     def on_resize(self) -> None:
         self._hint.display = self.size.width >= _WIDE
