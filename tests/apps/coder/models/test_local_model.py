@@ -97,7 +97,7 @@ class TestTheModel:
         stream = model.stream(STORY)
         await anext(stream)
         os.kill(process_of(model), signal.SIGKILL)
-        with pytest.raises(ModelFailed, match=r"ended \(SIGKILL\)"):
+        with pytest.raises(ModelFailed, match=r"exited \(SIGKILL\)"):
             _ = [event async for event in stream]
         short = ModelRequest("", [user("Hello")], max_tokens=2)
         assert said([event async for event in model.stream(short)])
