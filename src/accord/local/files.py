@@ -16,7 +16,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Generic, TypeVar
+
+import msgspec
 
 from accord.errors import Denied, InvalidParams, NotFound, RequestFailed
 from accord.local.paths import Directory, ResolvedPath, path_error
@@ -310,3 +312,47 @@ def _try_lock(descriptor: int) -> bool:
     except (BlockingIOError, PermissionError):  # held by another process; Windows raises the second
         return False
     return True
+
+
+class SavedList(msgspec.Struct):
+    """The content of a file of our own; subclasses add the list."""
+
+    format: int = 1
+
+
+L = TypeVar("L", bound=SavedList)
+
+
+class SavedListFile(Generic[L]):
+    """A list in a JSON file that only its owner can read; `name` is what errors call it. The file need not exist.
+
+    Law: a change reads the file and replaces it in one step, under a lock: two processes lose nothing of each other's, and
+    readers find all of before or all of after.
+    """
+
+    def __init__(self, path: Path, content: type[L], name: str) -> None:
+        self._path = path
+        self._content = content
+        self._name = name
+
+    def read(self) -> L:
+        """ValueError, with what to do, for a file that can't be used."""
+        where = f"the {self._name} in {self._path}"
+        try:
+            saved = msgspec.json.decode(read_file(self._path), type=self._content)
+        except (FileNotFoundError, NotADirectoryError):
+            return self._content()
+        except (OSError, msgspec.DecodeError) as error:
+            raise ValueError(f"{where} can't be read ({error}): fix the file or delete it") from None
+        if saved.format != self._content().format:
+            raise ValueError(f"{where} were written by a newer accord: use that, or delete the file")
+        return saved
+
+    @contextmanager
+    def edit(self) -> Generator[L]:
+        """The content, which is written at the end of the block."""
+        make_private_directory(self._path.parent)
+        with file_lock(self._path.with_name(f"{self._path.name}.lock")):
+            saved = self.read()
+            yield saved
+            write_private_file(self._path, msgspec.json.format(msgspec.json.encode(saved)) + b"\n")

@@ -7,17 +7,14 @@ and readers find all choices of before or of after. A revoked choice is void fro
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Iterator, MutableMapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from accord.local.files import file_lock, make_private_directory, read_file, write_private_file
+from accord.local.files import SavedList, SavedListFile
 from accord.local.paths import expand_path, file_kind
-
-_FORMAT = 1
 
 
 class SavedChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,8 +26,7 @@ class SavedChoice(msgspec.Struct, frozen=True, kw_only=True):
     when: str
 
 
-class _File(msgspec.Struct):
-    format: int = _FORMAT
+class _Saved(SavedList):
     choices: list[SavedChoice] = []
 
 
@@ -42,6 +38,7 @@ class SavedChoices:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = expand_path(os.fspath(path)).absolute()
+        self._file = SavedListFile(self.path, _Saved, "choices")
 
     def for_project(self, directory: str | os.PathLike[str]) -> MutableMapping[str, bool]:
         """The choices of the project that a directory belongs to, by scope. Changes of the mapping change the file."""
@@ -49,40 +46,21 @@ class SavedChoices:
 
     def read(self, project: str | None = None) -> list[SavedChoice]:
         """All choices, or those of one project, the oldest first."""
-        return [choice for choice in self._read().choices if project in (None, choice.project)]
+        return [choice for choice in self._file.read().choices if project in (None, choice.project)]
 
     def set(self, project: str, scope: str, allowed: bool) -> None:
         """Save a choice; it replaces an earlier one with the same project and scope."""
         when = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._edit() as file:
+        with self._file.edit() as file:
             file.choices = [each for each in file.choices if (each.project, each.scope) != (project, scope)]
             file.choices.append(SavedChoice(project=project, scope=scope, allowed=allowed, when=when))
 
     def revoke(self, project: str, scope: str | None = None) -> int:
         """Delete one choice or all choices of a project; returns how many there were."""
-        with self._edit() as file:
+        with self._file.edit() as file:
             before = len(file.choices)
             file.choices = [each for each in file.choices if each.project != project or scope not in (None, each.scope)]
             return before - len(file.choices)
-
-    def _read(self) -> _File:
-        try:
-            file = msgspec.json.decode(read_file(self.path), type=_File)
-        except (FileNotFoundError, NotADirectoryError):
-            return _File()
-        except (OSError, msgspec.DecodeError) as error:
-            raise ValueError(f"the choices in {self.path} can't be read ({error}): fix the file or delete it") from None
-        if file.format != _FORMAT:
-            raise ValueError(f"the choices in {self.path} were written by a newer accord: use that, or delete the file")
-        return file
-
-    @contextmanager
-    def _edit(self) -> Generator[_File]:
-        make_private_directory(self.path.parent)
-        with file_lock(self.path.with_name(f"{self.path.name}.lock")):
-            file = self._read()
-            yield file
-            write_private_file(self.path, msgspec.json.format(msgspec.json.encode(file)) + b"\n")
 
 
 class _ProjectChoices(MutableMapping[str, bool]):

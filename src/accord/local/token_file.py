@@ -12,19 +12,17 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from accord.local.files import file_lock, make_private_directory, read_file, write_private_file
+from accord.local.files import SavedList, SavedListFile
 from accord.transports.transport import Identity
 
 log = logging.getLogger("accord.tokens")
 
-_FORMAT = 1
 _PREFIX = "accord"
 _NAME_LIMIT = 200  # characters
 _NO_HASH = hashlib.sha256(b"").hexdigest()
@@ -51,9 +49,8 @@ class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
         return f"{datetime.fromtimestamp(self.expires_at, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-class _File(msgspec.Struct):
+class _Saved(SavedList):
     tokens: list[TokenRecord] = []
-    format: int = _FORMAT
 
 
 class TokenFile:
@@ -64,6 +61,7 @@ class TokenFile:
 
     def __init__(self, path: str | os.PathLike[str], clock: Callable[[], float] = time.time) -> None:
         self.path = Path(path)
+        self._file = SavedListFile(self.path, _Saved, "tokens")
         self._clock = clock
         self._seen: tuple[int, int, int] | None = None
         self._by_id: dict[str, TokenRecord] = {}
@@ -80,7 +78,7 @@ class TokenFile:
         id = secrets.token_hex(6)
         token = f"{_PREFIX}_{id}_{secrets.token_urlsafe(32)}"
         now = self._clock()
-        with self._edit() as file:
+        with self._file.edit() as file:
             if any(each.name == name for each in file.tokens):
                 raise ValueError(f"there is a token with the name {name!r} already: revoke it, or choose another name")
             record = TokenRecord(
@@ -96,11 +94,11 @@ class TokenFile:
 
     def list(self) -> list[TokenRecord]:
         """All tokens, expired ones included, in the order in which they were made."""
-        return self._read().tokens
+        return self._file.read().tokens
 
     def revoke(self, name: str) -> bool:
         """Delete the token with this name or id; returns whether there was one."""
-        with self._edit() as file:
+        with self._file.edit() as file:
             before = len(file.tokens)
             file.tokens = [each for each in file.tokens if name not in (each.name, each.id)]
             return len(file.tokens) < before
@@ -135,7 +133,7 @@ class TokenFile:
             seen = (status.st_mtime_ns, status.st_ino, status.st_size)
             if seen == self._seen:
                 return
-            tokens = self._read().tokens
+            tokens = self._file.read().tokens
         except (OSError, ValueError) as error:
             self._seen, self._by_id = None, {}
             if str(error) != self._problem:
@@ -144,25 +142,6 @@ class TokenFile:
             return
         self._seen, self._problem = seen, ""
         self._by_id = {each.id: each for each in tokens}
-
-    def _read(self) -> _File:
-        try:
-            file = msgspec.json.decode(read_file(self.path), type=_File)
-        except (FileNotFoundError, NotADirectoryError):
-            return _File()
-        except (OSError, msgspec.DecodeError) as error:
-            raise ValueError(f"the tokens in {self.path} can't be read ({error}): fix the file or delete it") from None
-        if file.format != _FORMAT:
-            raise ValueError(f"the tokens in {self.path} were written by a newer accord: use that, or delete the file")
-        return file
-
-    @contextmanager
-    def _edit(self) -> Generator[_File]:
-        make_private_directory(self.path.parent)
-        with file_lock(self.path.with_name(f"{self.path.name}.lock")):
-            file = self._read()
-            yield file
-            write_private_file(self.path, msgspec.json.format(msgspec.json.encode(file)) + b"\n")
 
 
 def _hash(token: str) -> str:
