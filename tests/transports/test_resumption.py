@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-import time
+import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,11 +43,21 @@ def test_the_oldest_frames_go_first():
     assert (sent.after(5), sent.size) == ([], 0)
 
 
-async def test_the_waits_grow_and_end():
-    backoff = Backoff(0.3)
-    began = time.monotonic()
-    count = 0
+async def test_the_waits_grow_and_end_although_timers_ring_early(monkeypatch: pytest.MonkeyPatch):
+    now = 0.0
+    waits: list[float] = []
+
+    async def ring_early(seconds: float) -> None:
+        nonlocal now
+        waits.append(seconds)
+        now += seconds - 0.0001
+
+    backoff = Backoff(30)
+    monkeypatch.setattr(backoff, "_end", 30.0)
+    monkeypatch.setattr(backoff, "_loop", SimpleNamespace(time=lambda: now))
+    monkeypatch.setattr(asyncio, "sleep", ring_early)
     while await backoff.wait():
-        count += 1
-    assert 1 < count < 10
-    assert time.monotonic() - began < 10
+        assert len(waits) < 100
+    assert sum(waits) == pytest.approx(30, abs=0.1)
+    assert waits[0] < 1 < max(waits)
+    assert len(waits) < 40

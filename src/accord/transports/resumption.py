@@ -14,6 +14,7 @@ On a WebSocket, confirmations are binary messages, which the protocol does not u
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections import deque
 from itertools import islice
@@ -84,7 +85,12 @@ class Backoff:
         left = self._end - self._loop.time()
         if left <= 0:
             return False
-        await asyncio.sleep(min(delay, left))
+        if delay >= left:
+            delay, self._end = (
+                left,
+                -math.inf,
+            )  # the last attempt: a timer may ring early, and time left is no reason for more
+        await asyncio.sleep(delay)
         return True
 
 
