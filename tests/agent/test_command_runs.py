@@ -53,7 +53,6 @@ def runner(*command: str, **options: Any) -> tuple[Agent, list[CommandResult]]:
 
 
 @linux
-@pytest.mark.timeout(60)
 async def test_what_a_command_leaves_behind_ends_with_it(version, tmp_path):
     """FN-30: also what hides in a session of its own, or has no parent any more."""
     agent, ran = runner("sh", "-c", f"{FAMILY} sleep 0.2; exit 3")
@@ -66,7 +65,6 @@ async def test_what_a_command_leaves_behind_ends_with_it(version, tmp_path):
 
 
 @linux
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("how", ["cancelled", "past its deadline"])
 async def test_a_whole_family_ends_that_does_not_want_to(version, tmp_path, how):
     """FN-30: deaf to signals, in sessions of their own."""
@@ -142,7 +140,6 @@ agent.run()
 
 
 @linux
-@pytest.mark.timeout(60)
 async def test_a_killed_agent_leaves_no_process_behind(tmp_path):
     """FN-30: kill -9 of an agent that nobody guards ends all that its commands started."""
     program, file = tmp_path / "agent.py", tmp_path / "pids"

@@ -263,7 +263,6 @@ async def test_an_mcp_server_that_can_not_start_does_not_cost_the_session(versio
         await user.until("notice MCP server 'gone': failed")
 
 
-@pytest.mark.timeout(60)
 async def test_an_mcp_server_that_does_not_answer_in_time_has_failed(version):
     agent = echo(mcp_connect_deadline=0.01)
     async with User(agent, version) as user:

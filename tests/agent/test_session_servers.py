@@ -23,8 +23,6 @@ NO_NOTICES = ClientCapabilities()
 GONE = StdioServer(name="gone", command="/no/such/program")
 WITHOUT_NOTICES = [1, "2-draft"]  # in v2 every client has them
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def talker(**options: Any) -> Agent:
     agent = plain_agent(store=MemoryStore(), **options)

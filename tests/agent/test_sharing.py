@@ -112,7 +112,6 @@ async def test_all_hear_everything_once_and_it_is_kept_once(version, other_versi
         assert [text for _, text in told(later.transcripts[session])["messages"]] == before
 
 
-@pytest.mark.timeout(40)
 @pytest.mark.parametrize("merge_seconds", [0.0, 0.02])
 async def test_who_comes_in_the_middle_of_a_turn_misses_nothing_and_hears_nothing_twice(
     version, other_version, store, merge_seconds
@@ -326,7 +325,6 @@ async def test_whoever_does_not_read_stops_nobody_else(version, store):
         await other.until("agent: " + "x" * 10_000)
 
 
-@pytest.mark.timeout(40)
 async def test_who_never_takes_the_history_is_given_up(version, store, monkeypatch, caplog):
     monkeypatch.setattr("accord.agent.update_stream._MAX_HELD", 50)
     agent, _ = worker(store)

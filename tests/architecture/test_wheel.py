@@ -16,8 +16,6 @@ from accord.cli.help_topics import PAGES
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "accord"
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def build(tree: Path, into: Path, *kinds: str) -> None:
     targets = [word for kind in kinds for word in ("--target", kind)]

@@ -172,7 +172,6 @@ def test_the_table_has_a_row_per_layer_and_says_where_the_rest_of_the_time_goes(
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="trampolines came with Python 3.12")
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
-@pytest.mark.timeout(120)
 def test_callgrind_counts_python_functions(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

@@ -114,7 +114,6 @@ def test_no_agent_can_take_the_name_of_a_command():
     assert {*COMMANDS, "help"} <= RESERVED
 
 
-@pytest.mark.timeout(60)
 def test_it_runs_as_a_module(typed):
     finished = typed("--version")
     assert (finished.returncode, finished.stdout) == (0, f"accord {accord.__version__}\n")
@@ -123,7 +122,6 @@ def test_it_runs_as_a_module(typed):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such pipes")
-@pytest.mark.timeout(60)
 def test_when_nobody_reads_the_output_it_ends_in_silence(project):
     reader, writer = os.pipe()
     os.close(reader)
@@ -137,7 +135,6 @@ def test_when_nobody_reads_the_output_it_ends_in_silence(project):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such shell")
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("words", "closed", "status"),
     [
@@ -157,7 +154,6 @@ def test_closed_streams_cost_nothing(project, words, closed, status):
     assert (finished.returncode, finished.stderr) == (status, "")
 
 
-@pytest.mark.timeout(60)
 def test_what_an_encoding_lacks_is_replaced(typed, monkeypatch):
     typed("run", "/search ✓")
     monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
@@ -166,7 +162,6 @@ def test_what_an_encoding_lacks_is_replaced(typed, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a directory in use can't be removed")
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("words", ["config", "agents", "run Hi", "run --cwd / Hi -- cat"])
 def test_a_directory_that_is_gone_is_named_as_what_it_is(project, tmp_path, words):
     (tmp_path / "gone").mkdir()
@@ -181,7 +176,6 @@ LOADED = (
 )
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("words", "unwanted"),
     [
@@ -213,7 +207,6 @@ def test_a_command_loads_only_what_it_needs(project, words, unwanted):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
-@pytest.mark.timeout(60)
 def test_the_agent_ends_by_control_c_without_a_traceback(project):
     with subprocess.Popen(
         [sys.executable, "-m", "accord", "agent"],

@@ -91,7 +91,6 @@ def begins(earlier: Told, later: Told) -> bool:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs SIGKILL")
-@pytest.mark.timeout(120)
 async def test_killed_at_any_step_of_a_turn_an_agent_has_what_it_acknowledged(tmp_path: Path, version: Any):
     """FN-61: a restart loses nothing that was answered or asked, whichever step of the journal or the wire was the last."""
     first, stride = STRIDES[version]

@@ -159,7 +159,6 @@ async def test_a_terminal_login_is_offered_only_where_one_can_be_run():
         assert "auth" not in agent.calls("initialize")[0].params["clientCapabilities"]
 
 
-@pytest.mark.timeout(30)
 async def test_a_terminal_login_that_is_given_up_is_ended_even_if_it_is_deaf(tmp_path, monkeypatch):
     monkeypatch.setattr("accord.client.login._TERMINATE_SECONDS", 0.1)
     ready = tmp_path / "ready"

@@ -373,7 +373,6 @@ async def cutting_proxy(url: str) -> AsyncIterator[tuple[str, Callable[[], None]
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-@pytest.mark.timeout(60)
 async def test_over_http_2_no_answer_waits_for_another_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     certificate = new_certificate(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", certificate[0])

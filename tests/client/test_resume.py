@@ -103,7 +103,6 @@ async def check_history(seed: int, profile: Profile, version: ProtocolVersion, c
     return proxy.cuts
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("seed", range(SEEDS))
 async def test_cuts_lose_double_and_reorder_nothing(seed: int, profile: Profile):
     version: ProtocolVersion = (1, 2, "2-draft")[seed % 3]

@@ -15,8 +15,6 @@ from tests.conversations.expected import PLAN_DONE
 from tests.conversations.seen import told
 from tests.conversations.story import MANY, STORY, TEXT, THOUGHT
 
-pytestmark = pytest.mark.timeout(60)
-
 COMMAND, EDIT = STORY["command"], STORY["edit"]
 
 

@@ -15,8 +15,6 @@ from accord.session import ContentItem, Diff, ToolCall
 from accord.session.diffs import git_patch
 from tests.examples.programs import talking
 
-pytestmark = pytest.mark.timeout(60)
-
 
 async def said(session: Session, prompt: str) -> str:
     return (await session.prompt(prompt)).text

@@ -14,8 +14,6 @@ from accord.dialects.negotiation import ProtocolVersion
 from tests.conversations.story import PATH
 from tests.examples.programs import EXAMPLES, OLDER, PYTHON, agent_line, output_of, started
 
-pytestmark = pytest.mark.timeout(60)
-
 LOCKED = str(Path(__file__).with_name("locked_agent.py"))
 OFFICIAL_AGENT = EXAMPLES.parent / "tests" / "interop" / "peers" / "official_agent.py"
 

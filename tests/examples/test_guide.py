@@ -15,10 +15,7 @@ import pytest
 from accord import Client, permissions
 from tests.examples.guide_pages import GUIDE, ROOT, blocks, follow, shown_by
 
-pytestmark = [
-    pytest.mark.timeout(120),
-    pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals"),
-]
+pytestmark = pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals")
 
 YOURS = {"/home/you/acp/bin/python": sys.executable, "/home/you/notebook/agent.py": "agent.py"}
 

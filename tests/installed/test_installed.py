@@ -48,7 +48,7 @@ async def converse():
 asyncio.run(converse())
 """
 
-pytestmark = [pytest.mark.installed, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.installed
 
 
 class Environment:

@@ -15,7 +15,7 @@ from tests.interop.coding_agents import CODER, settle
 from tests.interop.coding_scene import BOTH, BREAD, CREATE, GREET, THANK, WAIT, Scene, playing
 from tests.interop.official_client import PROGRAM
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.interop
 
 
 class TestCoder:

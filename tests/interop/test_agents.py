@@ -32,8 +32,6 @@ from accord.session.requests import (
 from tests.conversations.story import MANY, MEBIBYTE, STORY
 from tests.interop.official_agents import OfficialAgent, ask, received, seen, to_do, until_seen
 
-pytestmark = pytest.mark.timeout(60)
-
 BLOCKS: list[Content] = [
     Text("größe 🐘", annotations=Annotations(audience=["user"], priority=0.5)),
     Image(data="aGk=", mime_type="image/png", uri="file:///a.png"),

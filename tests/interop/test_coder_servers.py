@@ -14,7 +14,7 @@ from tests.model_server.server import ModelServer
 
 NODE_MODULES = Path(__file__).parent / "mcp" / "node_modules" / "@modelcontextprotocol"
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.interop
 
 
 async def test_the_tools_of_servers_from_npm_are_called_by_the_model(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from tests.interop.coding_agents import CODEX, CODEX_V1
 from tests.interop.coding_scene import FOODS, Scene, playing
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.interop
 
 ASK, SHELL = (f"This is the prompt to {word}." for word in ("ask", "run"))
 

@@ -16,7 +16,7 @@ from tests.apps.console.screen.stage import opened
 from tests.interop.coding_agents import CODING_AGENTS, IN_EVERY_VERSION, THEIR_OWN_CHOICE
 from tests.interop.coding_scene import BOTH, BREAD, CREATE, GREET, STONE, THANK, WAIT, Scene, playing
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.interop
 
 
 @pytest.fixture(params=IN_EVERY_VERSION)

@@ -10,7 +10,7 @@ import pytest
 from tests.interop.coding_agents import GEMINI
 from tests.interop.coding_scene import GREET, Scene, playing, running_in
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.interop
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from tests.interop.coding_agents import KIMI
 from tests.interop.coding_scene import FOODS, Scene, playing
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.interop
 
 READ, WRITE, ASK, SHELL, SLEEP = (f"This is the prompt to {word}." for word in ("read", "write", "ask", "run", "sleep"))
 

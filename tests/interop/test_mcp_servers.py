@@ -27,8 +27,6 @@ from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioSe
 from tests.agent.mcp.peers import official, official_on_loopback, started_by_shell
 from tests.transports.families import wait_gone
 
-pytestmark = pytest.mark.timeout(60)
-
 MODULES = Path(__file__).resolve().parent / "mcp" / "node_modules"
 PROGRAMS = MODULES / "@modelcontextprotocol"
 EVERYTHING = str(PROGRAMS / "server-everything" / "dist" / "index.js")

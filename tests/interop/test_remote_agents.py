@@ -11,8 +11,6 @@ from accord.transports.remote import Profile
 from tests.conversations.story import MEBIBYTE
 from tests.interop.official_agents import PYTHON, TYPESCRIPT_V1, TYPESCRIPT_V2, OfficialAgent, to_do
 
-pytestmark = pytest.mark.timeout(90)
-
 TYPESCRIPT = [
     pytest.param(TYPESCRIPT_V1, marks=pytest.mark.interop, id="typescript-v1"),
     pytest.param(TYPESCRIPT_V2, marks=pytest.mark.interop, id="typescript-v2"),

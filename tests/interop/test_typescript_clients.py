@@ -12,7 +12,7 @@ from tests.conversations.story import MANY, STORY, TEXT, THOUGHT
 from tests.interop.official_client import TRANSPORTS, Transport
 from tests.interop.typescript_peer import report_of
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.interop
 
 Report = dict[str, Any]
 Update = dict[str, Any]

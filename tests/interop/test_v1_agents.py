@@ -24,8 +24,6 @@ from tests.interop.official_agents import (
     tell,
 )
 
-pytestmark = pytest.mark.timeout(60)
-
 FILE = Path(STORY["file"]["path"]).name
 UPDATES = each_update_and_its_line("v1")
 SLEEP = {"command": sys.executable, "args": ["-c", "import time; print('big', flush=True); time.sleep(600)"]}

@@ -14,8 +14,6 @@ from acp import schema
 from tests.conversations.story import MANY, MEBIBYTE, STORY, TEXT, THOUGHT
 from tests.interop.official_client import CAPABILITIES, TRANSPORTS, Talk, connected
 
-pytestmark = pytest.mark.timeout(60)
-
 FILE = Path(STORY["file"]["path"]).name
 MODE = STORY["mode"]["id"]
 BLOCKS = [

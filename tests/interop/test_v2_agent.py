@@ -22,7 +22,7 @@ from tests.conversations.expected import PLAN_DONE
 from tests.conversations.story import STORY, TEXT, THOUGHT
 from tests.interop.official_agents import OfficialAgent, ask, each_update_and_its_line, lines_of, seen, tell
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.interop
 
 TERMINAL = "terminal-of-the-agent"
 QUESTION = STORY["question"]

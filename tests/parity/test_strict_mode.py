@@ -87,7 +87,6 @@ def exception(version: int, error: Malformed) -> Allowed | None:
     return next((each for each in EXCEPTIONS if version in each.versions and re.fullmatch(each.error, told)), None)
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("version", [1, 2], ids=["v1", "v2"])
 def test_strict_mode_and_the_schema_agree_on_every_mutant(version: int, part: int):

@@ -167,7 +167,6 @@ def said(frame: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("version", Versions)
-@pytest.mark.timeout(60)
 def test_requests_that_are_piped_in_get_all_of_their_answers(command, started, version, tmp_path):
     """FN-115: everything that was read before the input ended is answered."""
     program = started(command)

@@ -204,7 +204,6 @@ class Recorder(Terminal):
         super()._heard(text)
 
 
-@pytest.mark.timeout(60)
 async def test_a_default_does_not_reach_the_terminal_as_it_is(tmp_path: Path) -> None:
     agent = ScriptedAgent(1)
 
@@ -242,7 +241,6 @@ FIELDS: dict[str, dict[str, Any]] = {
 """With something in each member that a terminal would obey, or not show."""
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("words", [["run", "Hi"], ["--plain"]], ids=["run", "plain"])
 async def test_in_lines_every_member_of_a_form_is_shown_whole_in_signs(tmp_path: Path, words: list[str]) -> None:
     agent, got = ScriptedAgent(1), []

@@ -250,7 +250,6 @@ def ids(trap: Callable[..., Any]) -> str:
     return trap.__qualname__
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("trap", TRAPS, ids=ids)
 async def test_looking_runs_no_program_that_the_repository_names(
     sit: Any, project: Path, tmp_path: Path, trap: Callable[[Path, Path], list[str]]

@@ -39,8 +39,6 @@ from accord.testing import ScriptedAgent
 from tests.apps.console.conftest import home, project  # noqa: F401  # fixtures
 from tests.session.memory import retained
 
-pytestmark = pytest.mark.timeout(90)
-
 MIB = 1024 * 1024
 SAID = 64 * MIB
 """What the agent says in a run."""

@@ -15,8 +15,6 @@ from tests.apps.console.screen.stage import Stage, opened
 from tests.apps.console.terminal import left, plainly
 from tests.apps.console.terminal import prompted as line_prompted
 
-pytestmark = pytest.mark.timeout(60)
-
 AUTO, READ_ONLY, ASK = "auto", "read-only", "ask"
 WAYS = [{"id": "t", "name": "Here", "type": "terminal", "args": ["--login"]}]
 CAN = {

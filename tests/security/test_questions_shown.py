@@ -537,7 +537,6 @@ def in_lines(command: str) -> ScriptedAgent:
     return agent
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("words", [["run", "Hi"], ["--plain"]], ids=["run", "plain"])
 class TestInLines:
     async def test_what_can_not_be_seen_has_a_sign(self, words, tmp_path):
@@ -573,7 +572,6 @@ class TestInLines:
             await over(terminal, run, words, ExitStatus.ALL_REJECTED if typed else ExitStatus.END_TURN)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("typed", ["n", ""])
 @pytest.mark.parametrize("where", ["title", "description", "choices", "default"])
 async def test_a_field_of_a_form_comes_page_by_page_in_lines(tmp_path, where, typed):

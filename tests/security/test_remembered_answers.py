@@ -255,7 +255,6 @@ async def test_the_screen_saves_for_always_exactly_what_its_sentence_says(projec
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
-@pytest.mark.timeout(60)
 async def test_it_is_said_in_lines_too(project):
     from tests.apps.console.terminal import at_terminal
 

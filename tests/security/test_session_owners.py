@@ -22,10 +22,7 @@ from accord.client.target import Command
 from accord.errors import Fenced, SessionInUse
 from tests.apps.console.conftest import home, project, start, typed  # noqa: F401  # fixtures
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform == "win32", reason="needs signals"),
-    pytest.mark.timeout(90),  # each process takes seconds to start when the machine is busy
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 
 TAKE_OVER = {"accord/claim": "take_over"}
 Agents = Callable[[], Awaitable[Client]]

@@ -49,7 +49,6 @@ async def check(path: Path, acknowledged: int) -> int:
 
 
 @unix
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(("step", "stride"), [("statements", 1), ("instructions", 41)])
 async def test_killed_at_any_step_a_store_has_what_was_acknowledged(tmp_path: Path, step: str, stride: int):
     """FN-61: a process is killed before each statement, and between their instructions, while it writes a journal."""
@@ -62,7 +61,6 @@ async def test_killed_at_any_step_a_store_has_what_was_acknowledged(tmp_path: Pa
 
 
 @unix
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_killed_at_any_moment_a_store_has_what_was_acknowledged(tmp_path: Path, seed: int):
     """FN-61: a process that writes as fast as it can is killed from outside."""
@@ -152,7 +150,6 @@ async def test_a_program_that_forgets_to_close_loses_nothing(tmp_path: Path):
         assert await text(store) == "last words"
 
 
-@pytest.mark.timeout(60)
 async def test_several_processes_make_and_write_one_file(tmp_path: Path):
     path = tmp_path / "new" / "s.db"
     names = ["a", "b", "c"]

@@ -6,8 +6,6 @@ import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from accord.session import Transcript
 from accord.session.content import Text
 from accord.session.entities import ContentItem
@@ -29,7 +27,6 @@ def told(count: int) -> Iterator[Patch]:
             yield MessageAppend(role="agent", id=f"m{number // 500}", content=Text("The quick brown "))
 
 
-@pytest.mark.timeout(60)
 async def test_a_hundred_thousand_reports_are_read_in_bounded_memory(path: Path):
     transcript = Transcript()
     async with SqliteStore(path) as store:
@@ -55,7 +52,6 @@ async def test_a_hundred_thousand_reports_are_read_in_bounded_memory(path: Path)
     assert loaded.timeline == transcript.timeline
 
 
-@pytest.mark.timeout(60)
 async def test_the_memory_of_reading_does_not_grow_with_the_session(path: Path):
     peaks: list[int] = []
     async with SqliteStore(path) as store:

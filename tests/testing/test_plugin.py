@@ -11,7 +11,6 @@ import pytest
 from accord.testing import Recording
 
 pytest_plugins = ["pytester"]
-pytestmark = pytest.mark.timeout(60)  # each test starts a pytest of its own
 
 AGENT = """
 import pytest

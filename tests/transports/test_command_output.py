@@ -17,8 +17,6 @@ from accord.transports.guard_program import descendants
 from tests.transports.families import ANNOUNCE, DEAF_FAMILY, FAMILY, MEMBERS, is_alive, pids, wait_gone
 from tests.virtual_clock import run
 
-pytestmark = pytest.mark.timeout(60)
-
 Start = Callable[..., Any]
 
 

@@ -19,10 +19,7 @@ from accord.transports.process_transport import ProcessTransport
 from tests.transports.families import DEAF_FAMILY, FAMILY, MEMBERS, is_alive, parent, pids, wait_gone
 from tests.transports.recorder import Recorder
 
-pytestmark = [
-    pytest.mark.timeout(60),
-    pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the process group is ended"),
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the process group is ended")
 
 ROOT = Path(__file__).parents[2]
 STARTER = "tests.transports.starter_program"

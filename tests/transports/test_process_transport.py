@@ -19,8 +19,6 @@ from accord.transports.process_transport import ProcessTransport
 from tests.transports.recorder import Recorder, a_few_ticks
 from tests.virtual_clock import run
 
-pytestmark = pytest.mark.timeout(60)
-
 Start = Callable[..., Any]
 
 

@@ -19,8 +19,6 @@ from accord.errors import ConnectionClosed
 from accord.transports.stdio import StdioTransport
 from tests.transports.recorder import Recorder
 
-pytestmark = pytest.mark.timeout(60)
-
 PROGRAM = str(Path(__file__).with_name("echo_program.py"))
 TIMEOUT = 40
 FRAMES = b'{"id":1}\n{"id":2}\n'

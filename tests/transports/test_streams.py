@@ -17,8 +17,6 @@ from accord.transports.stdio import private_reader, private_writer, shared_reade
 from accord.transports.streams import ByteReader, ByteWriter, LoopReader, LoopWriter
 from tests.transports.recorder import a_few_ticks
 
-pytestmark = pytest.mark.timeout(60)
-
 Ends = tuple[int, int]
 
 

@@ -14,8 +14,6 @@ from accord.session.content import Annotations, Audio, Icon, Image, Resource, Re
 from accord.session.value import Unknown
 from tests.agent.mcp.peers import Watcher, official, scripted, started_by_shell, tool_of
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.mark.requirement("SESS-23", "CHECK-19", "SESS-08")
 async def test_the_tools_of_a_stdio_server_are_described_and_called(

@@ -15,8 +15,6 @@ from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioSe
 from tests.agent.mcp.peers import Watcher, scripted, started_by_shell, tool_of
 from tests.transports.families import is_alive, wait_gone
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.fixture(autouse=True)
 async def nothing_is_left_behind() -> Any:

@@ -17,8 +17,6 @@ from tests.agent.mcp.canned import canned, response
 from tests.agent.mcp.peers import Watcher, official_on_loopback, tool_of
 from tests.agent.mcp.test_calls import EVERYTHING, a_call_under_way
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.fixture(scope="module")
 def ports() -> Iterator[dict[str, int]]:

@@ -17,8 +17,6 @@ from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioSe
 from accord.session.value import Unknown
 from tests.agent.mcp.peers import Watcher, scripted
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.mark.requirement("SESS-38")
 async def test_every_server_gets_a_status_in_the_order_given(connections: ServerConnections, watcher: Watcher):

@@ -17,8 +17,6 @@ from accord.store import MemoryStore
 from accord.testing import ScriptedClient
 from accord.testing.scripted_end import ReceivedFrame
 
-pytestmark = pytest.mark.timeout(30)
-
 Editor = Callable[..., AbstractAsyncContextManager[ScriptedClient]]
 
 

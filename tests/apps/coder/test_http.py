@@ -18,7 +18,6 @@ def program(home: Path, *arguments: str) -> tuple[list[str], dict[str, str]]:
     return command, {**os.environ, "ACCORD_HOME": str(home)}
 
 
-@pytest.mark.timeout(90)
 async def test_the_coding_agent_is_served_and_ends_with_a_signal(tmp_path: Path):
     command, env = program(tmp_path / "home", "--http", "127.0.0.1:0")
     process = await asyncio.create_subprocess_exec(*command, env=env, stderr=asyncio.subprocess.PIPE)

@@ -19,8 +19,6 @@ from tests.apps.coder.scripted import until
 from tests.model_server.script import Script
 from tests.model_server.server import ModelServer
 
-pytestmark = pytest.mark.timeout(60)
-
 Start = Callable[..., Command]
 
 

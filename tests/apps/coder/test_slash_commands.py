@@ -10,8 +10,6 @@ import pytest
 from accord import permissions
 from tests.apps.coder.scripted import ScriptedModel
 
-pytestmark = pytest.mark.timeout(30)
-
 
 @pytest.fixture
 def offline(sit: Any) -> Any:

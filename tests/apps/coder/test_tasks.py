@@ -17,8 +17,6 @@ from tests.apps.coder.tasks import TASKS, Task, prompt_of, replies_to
 from tests.model_server.script import Script
 from tests.model_server.server import ModelServer
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def passes(root: Path) -> bool:
     run = subprocess.run(

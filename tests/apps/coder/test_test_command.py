@@ -228,7 +228,6 @@ NODE = "require('node:test')('adds up', () => {\n  require('node:assert').strict
 
 
 @pytest.mark.parametrize("runner", ["pytest", "unittest"])
-@pytest.mark.timeout(60)
 def test_what_the_runners_of_python_really_write_is_read(tmp_path: Path, runner: str) -> None:
     (tmp_path / "test_case.py").write_text(CASE)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
@@ -243,7 +242,6 @@ def test_what_the_runners_of_python_really_write_is_read(tmp_path: Path, runner:
 
 @pytest.mark.parametrize("reporter", ["tap", "spec"])
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
-@pytest.mark.timeout(60)
 def test_what_node_really_writes_is_read(tmp_path: Path, reporter: str) -> None:
     (tmp_path / "sums.test.js").write_text(NODE)
     run = subprocess.run(

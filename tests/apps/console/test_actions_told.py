@@ -14,8 +14,6 @@ from accord.session.updates import TerminalPatch, ToolCallPatch
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.real_peers import GOOSE_OPTIONS, Turn, does, goose_shell, permitted
 
-pytestmark = pytest.mark.timeout(40)
-
 FIRST = "no terminal is attached, so whatever needs a permission is rejected (--permissions changes that)"
 
 

@@ -14,7 +14,6 @@ if sys.platform == "win32":
 from tests.apps.console.terminal import at_terminal
 
 
-@pytest.mark.timeout(40)
 async def test_the_plain_mode_tells_which_servers_the_agent_does_not_take(home, project):
     (home / "config.toml").write_text(
         '[servers.files]\ncommand = "files-server"\n\n[servers.own]\ncommand = "tools/server"\n\n'

@@ -26,8 +26,6 @@ from tests.apps.console.real_peers import (
 from tests.apps.console.screen.stage import opened
 from tests.apps.console.terminal import at_terminal
 
-pytestmark = pytest.mark.timeout(40)
-
 OLD, NEW, RAN = "# Notes\n\nBuy milk.\n", "# Notes\n\nBuy bread.\n", "echo bread > notes.md"
 
 PEERS = [

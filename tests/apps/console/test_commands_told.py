@@ -16,8 +16,6 @@ if sys.platform == "win32":
 
 from tests.apps.console.terminal import at_terminal
 
-pytestmark = pytest.mark.timeout(40)
-
 
 def running(agent: ScriptedAgent, line: str) -> Any:
     """A turn that asks for a line of shell and runs it through the client."""

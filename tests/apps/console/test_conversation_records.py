@@ -19,8 +19,6 @@ from accord.session.updates import MessagePatch
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.screen.stage import opened
 
-pytestmark = pytest.mark.timeout(40)
-
 TESTER = KnownAgent(name="tester", command=["tester"], source="command").key  # as the stage opens it
 
 

@@ -17,8 +17,6 @@ from accord.testing import ScriptedAgent, program
 from tests.apps.console.real_peers import GOOSE_OPTIONS, Turn, does, opencode_write, permitted
 from tests.apps.console.screen.stage import opened
 
-pytestmark = pytest.mark.timeout(40)
-
 EMPTY = "the agent ended its turn without any text, thought or tool call"
 REJECTED = "everything that needed a permission was rejected"
 NOTHING: list[Any] = [

@@ -11,8 +11,6 @@ from accord.schema import v1, v2
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.every_update import Told, every_teller, said_by, unknown_to
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def telling(agent: ScriptedAgent, told: list[Told]) -> ScriptedAgent:
     def answer(asked: Any) -> None:

@@ -17,8 +17,6 @@ from accord.errors import DeadlineExceeded, FrameRejected, Overloaded, RateLimit
 from accord.testing import AnswersFirst, Dies, Noisy, ScriptedAgent, faulty, program
 from accord.transports.framing import FRAME_LIMIT, frame_too_long
 
-pytestmark = pytest.mark.timeout(40)
-
 
 def script(directory: Any, text: str, mode: int = 0o755) -> str:
     file = directory / "agent.sh"

@@ -13,8 +13,6 @@ from accord.session.value import UNSET
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.real_peers import Turn, does, goose_write, kimi_write, opencode_write, write
 
-pytestmark = pytest.mark.timeout(40)
-
 OLD, NEW = "# Notes\n\nBuy milk.\n", "# Notes\n\nBuy bread.\n"
 
 

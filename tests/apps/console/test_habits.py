@@ -19,8 +19,6 @@ from tests.apps.console.screen.stage import opened
 from tests.apps.console.terminal import left, plainly, prompted
 from tests.apps.console.test_run import asking
 
-pytestmark = pytest.mark.timeout(40)
-
 AGENT = KnownAgent(name="a", command=["a", "--acp"], source="config")
 
 

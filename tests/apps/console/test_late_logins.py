@@ -10,8 +10,6 @@ import pytest
 from accord.apps.console.errors import ExitStatus
 from accord.testing import ScriptedAgent, program
 
-pytestmark = pytest.mark.timeout(40)
-
 
 def locked(version: Any) -> ScriptedAgent:
     """It opens sessions for anybody, and answers whoever is logged in."""

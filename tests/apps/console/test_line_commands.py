@@ -18,8 +18,6 @@ if sys.platform == "win32":
 from tests.apps.console.terminal import left, plainly, prompted
 from tests.apps.console.test_plain import remembering
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def test_the_line_mode_has_the_commands_that_every_agent_gets():
     assert {"help", "new", "clear", "resume", "diff", "export", "quit", "exit"} == set(MEANINGS) <= set(OWN_COMMANDS)

@@ -11,8 +11,6 @@ from accord.apps.console.errors import ExitStatus
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.terminal import at_terminal
 
-pytestmark = pytest.mark.timeout(40)
-
 NOBODY = "~nobody-of-this-name/x"
 LONG = "x" * 300
 

@@ -13,8 +13,6 @@ from accord.apps.console.run import one_prompt
 from accord.apps.console.run.program import _run
 from accord.testing import ScriptedAgent, program
 
-pytestmark = pytest.mark.timeout(40)
-
 linux = pytest.mark.skipif(sys.platform != "linux", reason="names are text elsewhere")
 
 

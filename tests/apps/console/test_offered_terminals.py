@@ -14,8 +14,6 @@ from accord.testing import ScriptedAgent, program
 from tests.apps.console.real_peers import does
 from tests.apps.console.screen.stage import opened
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def fast_agent(file: Path, name: str = "fast-agent-acp") -> ScriptedAgent:
     """fast-agent: commands go to the client's terminals; where it offers none, they are run, and nobody is asked."""

@@ -16,8 +16,6 @@ from tests.conversations.story import STORY, TEXT
 from tests.interop.official_agents import PYTHON, TYPESCRIPT_V1, TYPESCRIPT_V2, OfficialAgent
 from tests.interop.typescript_peer import need_node
 
-pytestmark = pytest.mark.timeout(60)
-
 OFFICIAL = PYTHON.args
 EVERY_OFFICIAL = [
     pytest.param(PYTHON, id="python-v1"),

@@ -20,8 +20,6 @@ from tests.apps.console.terminal import at_terminal, left, plainly, prompted
 from tests.apps.console.test_habits import REASONS
 from tests.apps.console.test_late_logins import AGENT, locked
 
-pytestmark = pytest.mark.timeout(40)
-
 YES_OR_NO = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
     {"optionId": "no", "name": "No", "kind": "reject_once"},

@@ -3,8 +3,6 @@ from __future__ import annotations
 import multiprocessing
 from pathlib import Path
 
-import pytest
-
 from accord.apps.console import prompt_history
 from accord.apps.console.prompt_history import PromptHistory
 
@@ -79,7 +77,6 @@ def _add(state: Path, name: str) -> None:
         PromptHistory(state).add(name, Path("/a"), "s", str(number))
 
 
-@pytest.mark.timeout(60)
 def test_programs_that_run_at_the_same_time_lose_nothing(tmp_path):
     spawning = multiprocessing.get_context("spawn")
     workers = [spawning.Process(target=_add, args=(tmp_path, name)) for name in ("one", "two")]

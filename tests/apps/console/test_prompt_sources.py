@@ -9,8 +9,6 @@ import pytest
 from accord.apps.console.attachments import MOST_BYTES
 from accord.testing import ScriptedAgent, program
 
-pytestmark = pytest.mark.timeout(40)
-
 
 def answering() -> ScriptedAgent:
     agent = ScriptedAgent(1)

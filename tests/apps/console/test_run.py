@@ -20,8 +20,6 @@ from accord.session.updates import (
 )
 from accord.testing import ScriptedAgent, program
 
-pytestmark = pytest.mark.timeout(40)
-
 
 def working(agent: ScriptedAgent, *reports: Any, text: str = "Done.", stop_reason: str = "end_turn") -> Any:
     """A turn that tells these and then says something."""

@@ -15,8 +15,6 @@ from accord.errors import AuthRequired, ConnectionClosed, RequestFailed
 from accord.session.capabilities import AgentLogin, LoginVariable, VariableLogin
 from accord.testing import ScriptedAgent, program
 
-pytestmark = pytest.mark.timeout(40)
-
 AGENT = KnownAgent(name="a", command=["a"], source="config")
 
 

@@ -22,8 +22,6 @@ if sys.platform == "win32":
 
 from tests.apps.console.terminal import Terminal, at_terminal
 
-pytestmark = pytest.mark.timeout(40)
-
 Outcome = tuple[str | None, str]
 Way = Callable[..., Awaitable[Outcome]]
 

@@ -10,8 +10,6 @@ import pytest
 
 from accord.testing import ScriptedAgent, program
 
-pytestmark = pytest.mark.timeout(40)
-
 
 def a_keeper(*session_ids: str, **can: Any) -> ScriptedAgent:
     agent = ScriptedAgent(1, agentCapabilities={"sessionCapabilities": {"list": {}, "delete": {}}, **can})

@@ -14,8 +14,6 @@ from accord.apps.console.errors import ExitStatus
 from accord.testing import ScriptedAgent, Silent, faulty, program
 from tests.virtual_clock import run
 
-pytestmark = pytest.mark.timeout(60)
-
 SHORT = "1.75"
 """Longer than it takes until the start is mentioned."""
 

@@ -17,8 +17,6 @@ if sys.platform == "win32":
 
 from tests.apps.console.terminal import at_terminal
 
-pytestmark = pytest.mark.timeout(40)
-
 
 @pytest.mark.parametrize(("typed_line", "answer"), [("1\n", "yes"), ("2\n", "no"), ("\n", "no"), ("9\n1\n", "yes")])
 async def test_a_permission_is_asked_for(project, version, typed_line, answer):

@@ -10,8 +10,6 @@ import pytest
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.real_peers import Turn, claude_shell, codex_shell, does, pi_shell
 
-pytestmark = pytest.mark.timeout(40)
-
 PEERS = [
     pytest.param(pi_shell("make", "one\n", "two\n", code=2), "make: exit 2", None, id="pi-acp"),
     pytest.param(codex_shell("make", "one\n", "two\n", code=2), "$ make: exit 2", "make", id="codex-acp"),

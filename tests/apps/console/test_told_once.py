@@ -21,7 +21,6 @@ from tests.apps.console.screen.stage import opened
 if sys.platform != "win32":
     from tests.apps.console.terminal import at_terminal
 
-pytestmark = pytest.mark.timeout(40)
 
 TESTER = KnownAgent(name="tester", command=["tester"], source="command").key  # as the stage opens it
 

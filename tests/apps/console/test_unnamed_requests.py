@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.real_peers import deepagents_edit, deepagents_shell, does
 from tests.apps.console.screen.stage import opened
-
-pytestmark = pytest.mark.timeout(40)
 
 
 async def test_allow_edits_decides_and_the_call_is_listed_once(typed: Any, project):

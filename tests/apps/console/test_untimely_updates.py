@@ -11,8 +11,6 @@ from accord.session.entities import Plan, PlanEntry, SlashCommand
 from accord.session.updates import CommandsPatch, MessageAppend, PlanPatch, ToolCallPatch
 from accord.testing import ScriptedAgent, program
 
-pytestmark = pytest.mark.timeout(40)
-
 GOES = CommandsPatch(commands=[SlashCommand("go", "Goes")])
 RUNNING = PlanPatch(plan=Plan(id="main", entries=[PlanEntry(content="Read it", status="in_progress")]))
 

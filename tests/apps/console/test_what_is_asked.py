@@ -18,8 +18,6 @@ if sys.platform == "win32":
 from tests.apps.console.real_peers import jsdiff
 from tests.apps.console.terminal import at_terminal
 
-pytestmark = pytest.mark.timeout(40)
-
 
 def through_the_client(agent: ScriptedAgent, directory: Any) -> Any:
     """A turn that writes a file and runs a command, and asks nobody itself."""

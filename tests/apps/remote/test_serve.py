@@ -18,7 +18,6 @@ from accord.local.token_file import TokenFile
 from tests.transports.families import wait_gone
 
 pytest.importorskip("hypercorn")
-pytestmark = pytest.mark.timeout(120)
 
 ACCORD = [sys.executable, "-m", "accord"]
 AGENT = """

@@ -25,8 +25,6 @@ from accord.transports.guard_program import descendants
 from tests.client.words import create, kill, outcome, output, read, release, wait
 from tests.transports.families import ANNOUNCE, DEAF_FAMILY, MEMBERS, is_alive, pids, wait_gone
 
-pytestmark = pytest.mark.timeout(60)
-
 Make = Callable[..., Workspace]
 
 

@@ -24,7 +24,7 @@ from tests.apps.coder.models.asking import said, user
 
 STORY = ModelRequest("", [user("Tell me a very long story about a dog.")], max_tokens=3000)
 LONG_PROMPT = ModelRequest("", [user("word " * 6000)])
-really = [pytest.mark.local_model, pytest.mark.timeout(120)]
+really = pytest.mark.local_model
 
 
 def model_file() -> Path:

@@ -39,8 +39,6 @@ from tests.apps.coder.models.asking import (
 )
 from tests.model_server.server import ModelServer
 
-pytestmark = pytest.mark.timeout(60)  # the first of them loads the provider's library
-
 every_api = pytest.mark.parametrize("provider", NAMES)
 PIXEL = base64.b64encode(b"a picture").decode()
 

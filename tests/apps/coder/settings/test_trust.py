@@ -78,7 +78,6 @@ for number in range(30):
 """
 
 
-@pytest.mark.timeout(60)
 def test_programs_at_the_same_time_lose_nothing(tmp_path):
     programs = [subprocess.Popen([sys.executable, "-c", GIVING, str(tmp_path), name]) for name in ("a", "b")]
     assert [program.wait() for program in programs] == [0, 0]

@@ -15,8 +15,6 @@ from accord.apps.console.errors import ExitStatus
 from accord.session.updates import ToolCallPatch, UsagePatch
 from accord.testing import ScriptedAgent, program
 
-pytestmark = pytest.mark.timeout(90)
-
 
 def text_of(asked: Any) -> str:
     return asked.params["prompt"][0]["text"]

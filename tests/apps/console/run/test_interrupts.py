@@ -14,10 +14,7 @@ import pytest
 from accord.apps.console.errors import ExitStatus
 from accord.testing import ScriptedAgent, Silent, faulty, program
 
-pytestmark = [
-    pytest.mark.timeout(40),
-    pytest.mark.skipif(sys.platform == "win32", reason="no such signals"),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 
 STUBBORN = """
 import json, os, signal, subprocess, sys

@@ -15,8 +15,6 @@ from accord.apps.console.errors import ConsoleFailed, ExitStatus, InvalidUsage
 from accord.apps.console.run.output_stream import OutputFile
 from accord.testing import ScriptedAgent, program
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def answering(text: str = "Hello", stop_reason: str = "end_turn") -> ScriptedAgent:
     agent = ScriptedAgent(2)

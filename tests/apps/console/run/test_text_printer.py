@@ -10,8 +10,6 @@ from accord.session.updates import PlanPatch, ToolCallPatch
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.test_run import working
 
-pytestmark = pytest.mark.timeout(40)
-
 
 @pytest.mark.requirement("COMPAT-21", "COMPAT-22")
 async def test_a_call_of_a_kind_and_status_that_nobody_knows_is_told_like_any_other(typed):

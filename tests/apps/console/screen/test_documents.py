@@ -94,7 +94,6 @@ def test_the_readme_and_the_page_show_every_picture():
     assert len(set(re.findall(r"docs/pictures/(\w+\.svg)", readme))) == 3
 
 
-@pytest.mark.timeout(60)
 async def test_the_pictures_are_what_the_screen_shows(monkeypatch, tmp_path):
     """Words, not pixels: what a newer Textual draws a little differently is no other picture."""
     monkeypatch.syspath_prepend(str(DOCS / "pictures"))

@@ -19,8 +19,6 @@ from tests.apps.console.every_update import (
 )
 from tests.apps.console.screen.stage import Stage, opened
 
-pytestmark = pytest.mark.timeout(60)
-
 
 async def test_the_list_has_every_variant_and_every_word_of_the_protocol(version):
     said = [told.update for told in said_by(version)] + ([] if version == 1 else states())

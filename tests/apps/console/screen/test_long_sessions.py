@@ -71,7 +71,6 @@ def many(messages: int, lines: int) -> Agent:
     return agent
 
 
-@pytest.mark.timeout(60)
 async def test_of_a_long_session_only_what_is_in_sight_is_drawn_at_once(tmp_path, drawn, monkeypatch):
     monkeypatch.setattr(blocks_view, "QUIET", 1e9)  # the idle work would draw the rest
     async with opened(many(500, 20), tmp_path) as stage:
@@ -82,7 +81,6 @@ async def test_of_a_long_session_only_what_is_in_sight_is_drawn_at_once(tmp_path
         assert len(set(drawn)) < 200
 
 
-@pytest.mark.timeout(60)
 async def test_what_was_guessed_is_measured_when_nothing_happens_and_then_it_is_quiet(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks_view, "QUIET", 0.0)
     monkeypatch.setattr(blocks_view, "SLICE", 10.0)
@@ -194,7 +192,6 @@ def says(kind: str) -> Agent:
 
 
 @pytest.mark.parametrize("kind", [*LONG, "thought", "output", "diff"])
-@pytest.mark.timeout(90)
 async def test_however_long_something_is_no_more_of_it_is_drawn_at_once_than_is_seen(
     kind, tmp_path, drawn_at_once, monkeypatch
 ):
@@ -218,7 +215,6 @@ async def test_however_long_something_is_no_more_of_it_is_drawn_at_once_than_is_
     assert max(drawn_at_once) <= 36 + 5 * PART_LINES
 
 
-@pytest.mark.timeout(90)
 async def test_a_guess_that_is_corrected_moves_nothing_that_is_seen(tmp_path, monkeypatch):
     text = "".join(f"Paragraph {number}: {'many words ' * (number % 40)}\n\n" for number in range(400))
     agent = Agent("talker", version="1")
@@ -246,7 +242,6 @@ async def test_a_guess_that_is_corrected_moves_nothing_that_is_seen(tmp_path, mo
         ]
 
 
-@pytest.mark.timeout(90)
 async def test_who_scrolls_up_sees_every_line_once(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks_view, "QUIET", 1e9)
     agent = Agent("talker", version="1")
@@ -277,7 +272,6 @@ async def test_who_scrolls_up_sees_every_line_once(tmp_path, monkeypatch):
         assert first[: below[0]] == list(range(below[0]))
 
 
-@pytest.mark.timeout(60)
 async def test_all_of_something_long_can_be_copied_and_folded_again(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks_view, "QUIET", 1e9)
     async with opened(says("thought"), tmp_path) as stage:

@@ -251,7 +251,6 @@ async def test_each_kind_of_tool_call_has_a_sign_of_its_own(tmp_path):
         assert len(set(signs)) == len(kinds) == len(lines)
 
 
-@pytest.mark.timeout(90)
 async def test_the_scrollbar_can_be_seen_in_every_theme(tmp_path):
     def thumb(bar) -> Style:
         strips = stage.app.screen._compositor.render_strips()

@@ -17,8 +17,6 @@ if sys.platform == "win32":
 from tests.apps.console.looking import SeenTerminal
 from tests.apps.console.terminal import at_terminal
 
-pytestmark = pytest.mark.timeout(60)
-
 KEYS = {"Tab": "\t", "Enter": "\r", "1": "1", "3": "3", "F4": "\x1bOS", "esc": "\x1b", "ctrl+q": "\x11"}
 
 

@@ -21,8 +21,6 @@ if sys.platform == "win32":
 
 from tests.apps.console.terminal import at_terminal
 
-pytestmark = pytest.mark.timeout(40)
-
 
 @pytest.fixture
 def quiet_home(tmp_path, monkeypatch):

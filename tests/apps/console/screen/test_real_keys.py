@@ -13,7 +13,7 @@ from accord.testing import ScriptedAgent, program
 from tests.apps.console.looking import SeenTerminal
 from tests.apps.console.terminal import at_terminal
 
-pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals"), pytest.mark.timeout(90)]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 
 NEW_LINES = {
     "Alt+Enter": "\x1b\r",

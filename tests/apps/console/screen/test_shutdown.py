@@ -19,8 +19,6 @@ if sys.platform == "win32":
 from tests.apps.console.looking import SeenTerminal
 from tests.apps.console.terminal import at_terminal
 
-pytestmark = pytest.mark.timeout(40)
-
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -148,7 +148,6 @@ async def test_in_the_field_of_a_form_no_key_overtakes_another(tmp_path):
 WORDS = "the quick brown fox jumps over the lazy dog / @not-a-file and (so) on: y1a2n3d "
 
 
-@pytest.mark.timeout(60)
 async def test_everything_typed_arrives_while_the_agent_floods_and_asks(tmp_path):
     agent = ScriptedAgent(1)
     options = [{"optionId": kind, "name": kind, "kind": kind} for kind in ("allow_once", "reject_once")]
@@ -185,7 +184,6 @@ async def test_everything_typed_arrives_while_the_agent_floods_and_asks(tmp_path
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
-@pytest.mark.timeout(40)
 async def test_a_terminal_that_hands_over_everything_at_once_loses_nothing(tmp_path, monkeypatch):
     from tests.apps.console.looking import SeenTerminal
     from tests.apps.console.terminal import at_terminal

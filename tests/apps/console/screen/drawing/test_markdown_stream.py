@@ -89,7 +89,6 @@ LONG = {
 
 
 @pytest.mark.parametrize("kind", LONG)
-@pytest.mark.timeout(30)
 def test_something_long_looks_the_same_in_pieces(kind):
     page = MarkdownStream(LONG[kind])
     assert len(page.parts) > 1
@@ -97,7 +96,6 @@ def test_something_long_looks_the_same_in_pieces(kind):
 
 
 @pytest.mark.parametrize("kind", LONG)
-@pytest.mark.timeout(30)
 def test_whatever_is_long_is_never_drawn_as_a_whole(kind, drawn):
     page = MarkdownStream()
     for start in range(0, len(LONG[kind]), 500):
@@ -122,7 +120,6 @@ def test_whatever_is_long_is_never_drawn_as_a_whole(kind, drawn):
         "`" * 20_000,
     ],
 )
-@pytest.mark.timeout(30)
 def test_what_can_be_cut_nowhere_is_cut_somewhere_and_nothing_of_it_is_lost(text, drawn):
     page = MarkdownStream(text)
     shown = "".join("".join(texts(page.draw(canvas()))).split())
