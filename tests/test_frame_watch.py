@@ -41,7 +41,7 @@ async def violations(version: Any, result: Any, *, pipelined: bool = False) -> l
             if not pipelined:
                 await calls[0]
             calls.append(client.send_request("session/new", {"cwd": "/", "mcpServers": []}))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(120):
                 await calls[1]
     return watch.violations
 

@@ -57,7 +57,7 @@ async def test_the_first_answer_counts_and_the_other_client_is_told(
     async with (
         Client(Remote(url, profile=profile), version=version, on_permission=ada) as first,
         Client(Remote(url, profile=profile), version=version, on_permission=bob) as second,
-        asyncio.timeout(25),
+        asyncio.timeout(120),
     ):
         session = await first.new_session(cwd="/tmp")
         watched = await second.load_session(session.id, cwd="/tmp")
@@ -74,7 +74,7 @@ async def test_a_client_without_anybody_to_answer_decides_nothing(url: str, prof
     async with (
         Client(Remote(url, profile=profile), version=version, on_permission=ada) as first,
         Client(Remote(url, profile=profile), version=version) as second,
-        asyncio.timeout(25),
+        asyncio.timeout(120),
     ):
         session = await first.new_session(cwd="/tmp")
         await second.load_session(session.id, cwd="/tmp")
@@ -92,7 +92,7 @@ async def test_a_question_is_asked_again_on_a_new_connection(profile: Profile, v
         served(new_agent().asgi()) as url,
         cutting_proxy(url) as (through, proxy),
         Client(Remote(through, profile=profile), version=version, on_permission=ada) as lost,
-        asyncio.timeout(25),
+        asyncio.timeout(120),
     ):
         session = await lost.new_session(cwd="/tmp")
         reply = session.prompt("ask")

@@ -55,7 +55,7 @@ from tests.conversations.story import STORY
 
 __all__ = ["AgentSide", "Session", "TakeTurn"]
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 COMMANDS = [SlashCommand(name="review", description="Look again", hint="what")]
 MODES = [Mode(id="quick", name="Quick"), Mode(id=STORY["mode"]["id"], name=STORY["mode"]["name"])]
 CAPABILITIES = AgentCapabilities(load=True, resume=True, list=True, close=True, embedded_context=True)

@@ -61,7 +61,7 @@ EVERYTHING = ClientCapabilities(
     notices=True,
     compaction=True,
 )
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class ClientSide:

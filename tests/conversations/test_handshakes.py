@@ -67,7 +67,7 @@ async def test_requests_sent_together_with_the_handshake_are_answered(version: P
             client.send_request("initialize", offer(version)),
             client.send_request("session/new", {"cwd": STORY["cwd"], "mcpServers": []}),
         ]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             answers: list[Any] = [msgspec.json.decode(await call) for call in calls]
     assert answers[0]["protocolVersion"] == (1 if version == 1 else 2)
     assert answers[1]["sessionId"] == "session-0"

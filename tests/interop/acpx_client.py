@@ -93,7 +93,7 @@ async def using(agent: Sequence[str], project: Path, home: Path) -> AsyncIterato
     os.environ[REPORT] = str(report)
     try:
         yield Acpx(agent, project)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while running_in(home):  # noqa: ASYNC110  # nobody tells when a process of others has ended
                 await asyncio.sleep(0.05)
         assert not report.exists(), report.read_text()

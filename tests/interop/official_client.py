@@ -69,7 +69,7 @@ class OfficialClient:
     async def news(self) -> None:
         """Wait until there is something more to see."""
         self.arrived.clear()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             await self.arrived.wait()
 
     async def until(self, kind: type[Any]) -> Any:
@@ -217,7 +217,7 @@ async def connected_by_url(transport: Transport) -> AsyncIterator[Talk]:
     with reachable_agent(transport) as (url,):
         stream = create_http_stream(url) if transport == "http" else await create_websocket_stream(url)
         agent = acp.connect_to_agent(cast("Any", client), cast("Any", stream), use_unstable_protocol=True)
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(120):
             yield Talk(client, agent)
         await agent.close()
 
@@ -239,6 +239,6 @@ async def connected(*arguments: str, transport: Transport = "stdio") -> AsyncIte
         transport_kwargs={"limit": 64 * MEBIBYTE, "stderr": None, "shutdown_timeout": 20.0},
         use_unstable_protocol=True,
     ) as (agent, process):
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(120):
             yield Talk(client, agent)
     assert process.returncode == 0

@@ -77,7 +77,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def accord(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", "-m", "accord", *words]
     return subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=25, check=False, **options
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False, **options
     )
 
 

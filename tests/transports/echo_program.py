@@ -37,7 +37,7 @@ class Echo:
                 os.write(1, b"written to 1\n")
                 subprocess.run(["sh", "-c", "echo from a child"], check=True)
             case "children":
-                eaten = subprocess.run(["cat"], stdout=subprocess.PIPE, check=True, timeout=30).stdout
+                eaten = subprocess.run(["cat"], stdout=subprocess.PIPE, check=True, timeout=120).stdout
                 open_in_child = subprocess.run(
                     ["sh", "-c", "ls -l /proc/$$/fd"], stdout=subprocess.PIPE, check=True, close_fds=False
                 ).stdout

@@ -18,7 +18,7 @@ INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocol
 
 def ran(*flags: str, home: Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, "ACCORD_HOME": str(home)}
-    return subprocess.run([*AGENT, *flags], env=environment, check=False, capture_output=True, timeout=20, **options)
+    return subprocess.run([*AGENT, *flags], env=environment, check=False, capture_output=True, timeout=120, **options)
 
 
 def test_on_a_terminal_it_explains_itself(tmp_path: Path) -> None:

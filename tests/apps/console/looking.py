@@ -15,7 +15,7 @@ import pytest
 from tests.apps.console.terminal import Terminal
 
 _SIZE = (90, 30)
-_PATIENCE = 20.0  # a guard that can tell what was there instead
+_PATIENCE = 120.0  # a guard that can tell what was there instead
 _NOT_OF_PYTE = re.compile(r"\x1b\[[<>][0-9;]*[a-z]|\x1b\[\?[0-9]+\$p|\x1b\]2;[^\x07]*\x07")
 _SWITCH = re.compile(r"(\x1b\[\?1049[hl])")
 

@@ -21,7 +21,7 @@ from tests.apps.console.screen import headless
 
 headless.install()
 
-PATIENCE = 20
+PATIENCE = 120
 """Seconds until a test gives up: many times what a busy machine needs."""
 
 
