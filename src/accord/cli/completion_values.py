@@ -176,10 +176,10 @@ def _stored_sessions(path: Path) -> list[SessionSummary]:
 
 def _themes(line: CommandLine) -> Iterable[Offer]:
     try:
-        from accord.apps.console.screen.themes import BUILTIN_THEMES, THEMES  # noqa: PLC0415  # an extra
+        from accord.apps.console.screen.themes import theme_names  # noqa: PLC0415  # an extra
     except ModuleNotFoundError:
         return []
-    return [Offer(name) for name in [*(theme.name for theme in THEMES), *sorted(BUILTIN_THEMES)]]
+    return [Offer(name) for name in theme_names()]
 
 
 KINDS: dict[str, Callable[[CommandLine], Iterable[Offer]]] = {

@@ -314,28 +314,28 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-class SavedList(msgspec.Struct):
-    """The content of a file of our own; subclasses add the list."""
+class SavedContent(msgspec.Struct):
+    """The content of a file of our own; subclasses add what is saved."""
 
     format: int = 1
 
 
-L = TypeVar("L", bound=SavedList)
+S = TypeVar("S", bound=SavedContent)
 
 
-class SavedListFile(Generic[L]):
-    """A list in a JSON file that only its owner can read; `name` is what errors call it. The file need not exist.
+class SavedFile(Generic[S]):
+    """A JSON file that only its owner can read; `name` is what errors call its content. The file need not exist.
 
     Law: a change reads the file and replaces it in one step, under a lock: two processes lose nothing of each other's, and
     readers find all of before or all of after.
     """
 
-    def __init__(self, path: Path, content: type[L], name: str) -> None:
+    def __init__(self, path: Path, content: type[S], name: str) -> None:
         self._path = path
         self._content = content
         self._name = name
 
-    def read(self) -> L:
+    def read(self) -> S:
         """ValueError, with what to do, for a file that can't be used."""
         where = f"the {self._name} in {self._path}"
         try:
@@ -345,11 +345,11 @@ class SavedListFile(Generic[L]):
         except (OSError, msgspec.DecodeError) as error:
             raise ValueError(f"{where} can't be read ({error}): fix the file or delete it") from None
         if saved.format != self._content().format:
-            raise ValueError(f"{where} were written by a newer accord: use that, or delete the file")
+            raise ValueError(f"{where}: written by a newer accord; use that, or delete the file")
         return saved
 
     @contextmanager
-    def edit(self) -> Generator[L]:
+    def edit(self) -> Generator[S]:
         """The content, which is written at the end of the block."""
         make_private_directory(self._path.parent)
         with file_lock(self._path.with_name(f"{self._path.name}.lock")):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from accord.local.files import SavedList, SavedListFile
+from accord.local.files import SavedContent, SavedFile
 from accord.local.paths import expand_path, file_kind
 
 
@@ -26,7 +26,7 @@ class SavedChoice(msgspec.Struct, frozen=True, kw_only=True):
     when: str
 
 
-class _Saved(SavedList):
+class _Saved(SavedContent):
     choices: list[SavedChoice] = []
 
 
@@ -38,7 +38,7 @@ class SavedChoices:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = expand_path(os.fspath(path)).absolute()
-        self._file = SavedListFile(self.path, _Saved, "choices")
+        self._file = SavedFile(self.path, _Saved, "choices")
 
     def for_project(self, directory: str | os.PathLike[str]) -> MutableMapping[str, bool]:
         """The choices of the project that a directory belongs to, by scope. Changes of the mapping change the file."""

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from accord.local.files import SavedList, SavedListFile
+from accord.local.files import SavedContent, SavedFile
 from accord.transports.transport import Identity
 
 log = logging.getLogger("accord.tokens")
@@ -49,7 +49,7 @@ class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
         return f"{datetime.fromtimestamp(self.expires_at, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-class _Saved(SavedList):
+class _Saved(SavedContent):
     tokens: list[TokenRecord] = []
 
 
@@ -61,7 +61,7 @@ class TokenFile:
 
     def __init__(self, path: str | os.PathLike[str], clock: Callable[[], float] = time.time) -> None:
         self.path = Path(path)
-        self._file = SavedListFile(self.path, _Saved, "tokens")
+        self._file = SavedFile(self.path, _Saved, "tokens")
         self._clock = clock
         self._seen: tuple[int, int, int] | None = None
         self._by_id: dict[str, TokenRecord] = {}

@@ -42,7 +42,7 @@ OWN_COMMANDS = {
         OwnCommand("find", "search in the conversation", hint="text"),
         OwnCommand("export", "write the conversation to a file, as Markdown or JSON", hint="path, md or json"),
         OwnCommand("options", "modes, models and all other options"),
-        OwnCommand("theme", "choose a colour theme"),
+        OwnCommand("theme", "choose a colour theme, also for the next start"),
         OwnCommand("login", "log in to the agent"),
         OwnCommand("restart", "restart the agent and reopen its sessions"),
         OwnCommand("log", "the wire log: messages and the agent's stderr"),

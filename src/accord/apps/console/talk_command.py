@@ -38,7 +38,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--cwd", metavar="DIR", help="the directory to work in (default: this one)")
     add_start_timeout(parser)
     add_session_arguments(parser)
-    parser.add_argument("--theme", metavar="NAME", help="how the screen looks (ACCORD_THEME, `theme` in config.toml)")
+    parser.add_argument(
+        "--theme",
+        metavar="NAME",
+        help="how the screen looks this time; /theme there saves a choice (ACCORD_THEME, `theme` in config.toml)",
+    )
     parser.add_argument(
         "--plain",
         action="store_true",
@@ -61,7 +65,7 @@ def main(args: Mapping[str, Any], load_environment: LoadEnvironment) -> int:
         **session_options(args),
     )
     if _has_terminal():
-        return _screen(options, args.get("theme") or environment.theme, is_plain=args.get("plain") or environment.plain)
+        return _screen(options, args.get("theme"), is_plain=args.get("plain") or environment.plain)
     status = run(options)
     if status in _CUT_SHORT:
         return status
@@ -86,8 +90,9 @@ def _screen(run: RunOptions, theme: str | None, *, is_plain: bool) -> int:
         )
     from accord.apps.console.screen.themes import check_theme  # noqa: PLC0415  # Textual, which may not be there
 
-    if theme is not None:
-        check_theme(theme)
+    for name in (theme, run.environment.theme):
+        if name is not None:
+            check_theme(name)
     run.agent.check()
     if is_plain or os.environ.get("TERM") == "dumb":
         return run_line_mode(run)
@@ -115,6 +120,7 @@ def open_screen(run: RunOptions, theme: str | None) -> int:
         records=environment.records,
         saves_checkpoints=environment.saves_checkpoints,
         theme=theme,
+        theme_setting=environment.theme,
         vim=environment.vim,
         keys=environment.keys,
         mode=run.mode,

@@ -129,7 +129,9 @@ def test_a_flag_wins_over_a_variable_and_that_over_the_file(tmp_path, monkeypatc
         (tmp_path / "config.toml").write_text(f'theme = "{file}"\nplain = true\n')
     opened: list[Any] = []
     monkeypatch.setattr(talk_command, "_has_terminal", lambda: True)
-    monkeypatch.setattr(talk_command, "open_screen", lambda run, theme: opened.append(theme) or 0)
+    monkeypatch.setattr(
+        talk_command, "open_screen", lambda run, theme: opened.append(theme or run.environment.theme) or 0
+    )
     monkeypatch.setattr(talk_command, "run_line_mode", lambda run: opened.append("plain") or 0)
     monkeypatch.setenv("TERM", "xterm")
     words = ["--theme", flag] if flag else []

@@ -158,7 +158,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     agents: Annotated[dict[str, AgentSettings], Meta(description="agents that a client can start by these names")] = {}
 
     theme: (
-        Annotated[str, Meta(min_length=1, description="the theme of the screen; Ctrl+P *Theme* shows all themes")]
+        Annotated[
+            str,
+            Meta(
+                min_length=1, description="the theme of the screen; `/theme` there shows all of them and saves a choice"
+            ),
+        ]
         | None
     ) = None
     conversations: Annotated[

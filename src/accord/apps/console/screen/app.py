@@ -46,7 +46,8 @@ from accord.apps.console.screen.shutdown import BackgroundTasks, ExitSignals
 from accord.apps.console.screen.slash_completion import CompletionPanel
 from accord.apps.console.screen.startup import AgentStarter
 from accord.apps.console.screen.tabs import Tabs
-from accord.apps.console.screen.themes import THEMES, ThemePage, default_theme
+from accord.apps.console.screen.theme_choice import ThemeController
+from accord.apps.console.screen.themes import THEMES
 from accord.apps.console.screen.undo import UndoController
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
 from accord.apps.console.screen.widgets.form_bar import LinkBar
@@ -126,7 +127,7 @@ class ScreenApp(App[int]):
         self.starter = AgentStarter(self, self.agent, self.tabs)
         self.exit_signals = ExitSignals(self.exit)
         self.key_bindings = KeyBindings(options.keys)
-        self._set_theme(options.theme)
+        self.themes = self._register_themes()
 
     def _set_keys(self) -> None:
         recognize_alt_enter()
@@ -135,11 +136,16 @@ class ScreenApp(App[int]):
         if self.options.vim:
             self.prompt.use_vim()
 
-    def _set_theme(self, name: str | None) -> None:
+    def _register_themes(self) -> ThemeController:
         for theme in THEMES:
             self.register_theme(theme)
-        self.theme = name or default_theme(os.environ)
+        themes = ThemeController(self, self._set_theme)
+        self._set_theme(themes.current)
         self._set_palette()
+        return themes
+
+    def _set_theme(self, name: str) -> None:
+        self.theme = name
 
     @property
     def tab(self) -> SessionTab:
@@ -395,17 +401,7 @@ class ScreenApp(App[int]):
         self.tasks.start(self.saved_sessions.choose())
 
     def action_theme(self) -> None:
-        self.tasks.start(self._choose_theme())
-
-    async def _choose_theme(self) -> None:
-        before = self.theme
-        chosen = await self.ask_page(ThemePage(self.available_themes, before, self._preview_theme))
-        self.theme = chosen or before
-        if chosen not in (None, before):
-            self.tell(f'To keep it, set theme = "{chosen}" in config.toml.')
-
-    def _preview_theme(self, name: str) -> None:
-        self.theme = name
+        self.tasks.start(self.themes.choose())
 
     def action_login(self) -> None:
         self.tasks.start(self.login.log_in(self.agent))

@@ -40,6 +40,8 @@ class ScreenOptions(msgspec.Struct, frozen=True, kw_only=True):
     saves_checkpoints: bool = False
     version: ProtocolVersion = "auto"
     theme: str | None = None
+    """For this start only."""
+    theme_setting: str | None = None
     vim: bool = False
     keys: dict[str, list[str]] = {}
     mode: str | None = None

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 
-from textual import on
 from textual.theme import BUILTIN_THEMES, Theme
-from textual.widgets import OptionList
 
 from accord.apps.console.errors import InvalidUsage
-from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
 
 DARK = Theme(
     name="accord-dark",
@@ -43,26 +40,14 @@ LIGHT = Theme(
 THEMES = (DARK, LIGHT)
 
 
-class ThemePage(ChoicePage):
-    """A page to choose a theme; accord's own come first. `preview` is called with the theme that is selected."""
-
-    hint = "↑↓ try · enter choose · esc back"
-
-    def __init__(self, names: Iterable[str], current: str, preview: Callable[[str], None]) -> None:
-        ordered = sorted(names, key=lambda name: (not name.startswith("accord"), name))
-        super().__init__("Theme", [Entry(name, name) for name in ordered], current=current)
-        self.add_class("preview")
-        self._preview = preview
-
-    @on(OptionList.OptionHighlighted)
-    def preview(self) -> None:
-        if self.selected is not None:
-            self._preview(self.selected.id)
+def theme_names() -> list[str]:
+    """Accord's own first, then those of Textual."""
+    return [*(theme.name for theme in THEMES), *sorted(BUILTIN_THEMES)]
 
 
 def check_theme(name: str) -> None:
     """Raise InvalidUsage with the available themes if there is none of this name."""
-    names = [*(theme.name for theme in THEMES), *sorted(BUILTIN_THEMES)]
+    names = theme_names()
     if name not in names:
         close = get_close_matches(name, names, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
