@@ -48,7 +48,7 @@ class GuardedChild:
         self._started: asyncio.Future[None] = loop.create_future()
         self._options = options
         self._received = b""
-        self._pid = 0
+        self.pid = 0
         self._pipes = Pipes(only_writes=options.only_writes)
         self.stdin, self.stdout, self.stderr = self._pipes.stdin, self._pipes.stdout, self._pipes.stderr
         try:
@@ -126,7 +126,7 @@ class GuardedChild:
                 self.exited.set_result(int(number))
             elif not self._started.done():
                 if word == b"started":
-                    self._pid = int(number)
+                    self.pid = int(number)
                     self._started.set_result(None)
                 else:
                     self._started.set_exception(_start_error(self._options, int(number)))
@@ -139,9 +139,9 @@ class GuardedChild:
                 )
             )
         if not self.exited.done():
-            if self._pid:
+            if self.pid:
                 with suppress(OSError):  # the guard was killed: only the command's process group can be reached
-                    os.killpg(self._pid, signal.SIGKILL)
+                    os.killpg(self.pid, signal.SIGKILL)
             self.exited.set_result(None)
         if not self.gone.done():
             self.gone.set_result(None)

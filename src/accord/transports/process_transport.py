@@ -90,6 +90,11 @@ class ProcessTransport(StreamPair):
         return SpawnOptions(find_program(self._command, env, cwd), self._command, env, cwd, self._terminate_grace)
 
     @property
+    def pid(self) -> int | None:
+        """The command's process id; None before it has started."""
+        return None if self._child is None else self._child.pid
+
+    @property
     def stderr_tail(self) -> str:
         """The end of what the command has written to stderr so far."""
         return self._stderr_tail.text

@@ -46,6 +46,11 @@ class ChildProcess(Protocol):
     exited: asyncio.Future[int | None]
     gone: asyncio.Future[None]
 
+    @property
+    def pid(self) -> int:
+        """The command's process id."""
+        ...
+
     def terminate(self) -> None:
         """Send SIGTERM to all of them."""
         ...
@@ -158,6 +163,10 @@ class UnguardedChild:
         if sys.platform == "win32":
             self._job = Job(self._process)
         threading.Thread(target=self._wait, name="accord child", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def terminate(self) -> None:
         if sys.platform == "win32":

@@ -14,7 +14,7 @@ from accord.local.files import read_file
 from accord.local.paths import expand_path
 from accord.local.text import printable
 from accord.peer.event_loop import run
-from accord.transports.relay import Relay
+from accord.relay.relay import Relay
 from accord.transports.remote import RemoteTransport
 from accord.transports.stdio import StdioTransport
 

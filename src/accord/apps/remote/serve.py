@@ -6,11 +6,9 @@ it. Frames are passed on as they are.
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from accord.agent.asgi import run_http
@@ -19,17 +17,16 @@ from accord.client.target import Command
 from accord.errors import AccordError, ConnectionClosed
 from accord.local.paths import expand_path
 from accord.local.text import printable
-from accord.transports.http_application import HttpApplication, ServerTransport
+from accord.relay.connection_processes import ConnectionProcesses
+from accord.relay.status import Snapshot
+from accord.transports.http_application import HttpApplication
 from accord.transports.http_request import HttpRequest
 from accord.transports.http_server import HttpLimits
-from accord.transports.relay import Relay
 from accord.transports.spawn import find_program
 from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-
-log = logging.getLogger("accord.serve")
 
 _ADDRESS = "127.0.0.1:8000"
 _CONNECTIONS = 100
@@ -71,23 +68,17 @@ class ServedCommand:
     """A command that is started for each connection."""
 
     def __init__(self, command: Sequence[str], cwd: str, limits: HttpLimits) -> None:
-        self._command = Command(list(command), cwd=cwd)
+        self._processes = ConnectionProcesses(Command(list(command), cwd=cwd).connect)
         self._limits = limits
 
     def application(self, **options: Any) -> ServeApplication:
         """The ASGI application; `options` are those of `agent.asgi()`."""
         tokens = options.pop("tokens", None)
-        return ServeApplication(self._serve, limits=self._limits, authenticator=tokens, **options)
+        return ServeApplication(self._processes.serve, limits=self._limits, authenticator=tokens, **options)
 
-    async def _serve(self, client: ServerTransport) -> None:
-        def explain(reason: ConnectionClosed) -> str:
-            log.warning("connection %s: %s", client.id[:8], reason)
-            text = _explanation(reason)
-            client.end_input(text)
-            return text
-
-        with suppress(ConnectionClosed):  # the client has got the reason
-            await Relay(client, self._command.connect(), explain).run()
+    def snapshot(self) -> Snapshot:
+        """Who is connected, and what runs, now."""
+        return self._processes.snapshot()
 
 
 class ServeApplication(HttpApplication):
@@ -100,14 +91,6 @@ class ServeApplication(HttpApplication):
             await HttpRequest(scope, receive, send).respond(200 if is_well else 503, b"ok\n" if is_well else b"busy\n")
             return
         await super().__call__(scope, receive, send)
-
-
-def _explanation(reason: ConnectionClosed) -> str:
-    """Why the agent is gone, for clients of other machines: without the paths and the output of its program."""
-    if reason.kind == "not_started":
-        return "the agent can't be started; the server's log says why"
-    code = "" if reason.exit_code is None else f" (exit code {reason.exit_code})"
-    return f"the agent's process ended{code}"
 
 
 def _check_command(command: Sequence[str], cwd: str) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from accord.errors import ConnectionClosed
+from accord.relay.relay import Relay
 from accord.transports.memory import memory_pair
-from accord.transports.relay import Relay
 from accord.transports.transport import Receiver
 from tests.transports.recorder import Recorder
 

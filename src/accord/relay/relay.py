@@ -58,6 +58,10 @@ class Relay:
         self._ended: asyncio.Future[None] | None = None
         self._is_answered = asyncio.Event()
         self._refusal: ConnectionClosed | None = None
+        self.bytes_in = 0
+        """The bytes of the client's frames."""
+        self.bytes_out = 0
+        """The bytes of the agent's frames."""
         self.lost: ConnectionClosed | None = None
         """Why the agent's connection ended, if it did so before the client's."""
 
@@ -85,6 +89,7 @@ class Relay:
     def client_frames(self, frames: list[bytes]) -> None:
         """Note the requests among frames of the client, and pass them on."""
         for frame in frames:
+            self.bytes_in += len(frame)
             for head in _heads(frame):
                 if head.method is not UNSET and head.id is not UNSET and len(self._requests) < _MOST_REQUESTS:
                     self._requests[bytes(head.id)] = None
@@ -96,6 +101,7 @@ class Relay:
     def agent_frames(self, frames: list[bytes]) -> None:
         """Note the responses among frames of the agent, and pass them on."""
         for frame in frames:
+            self.bytes_out += len(frame)
             for head in _heads(frame) if self._requests else ():
                 if head.method is UNSET and head.id is not UNSET:
                     self._requests.pop(bytes(head.id), None)

@@ -1,0 +1,1 @@
+"""Agents behind connections: each connection with a process of its own, or one process for each session."""
