@@ -63,6 +63,28 @@ def _growth(name: str, title: str, unit: str, reading: str, counts: tuple[int, .
     return Case(name, f"{title}, at {largest}", unit, name.removesuffix("-memory"), reading, must, own=largest)
 
 
+def _remote(transport: str, name: str) -> tuple[Case, Case]:
+    """The rows of one transport; what they must reach is a multiple of the better of the two others."""
+    others = ("official", "typescript")
+    updates = Case(
+        f"{transport}-updates",
+        f"10,000 updates from Turn to Reply over {name}",
+        "/s",
+        f"{transport}-updates",
+        "rate",
+        tuple(Target(4, other, at_least=True) for other in others),
+    )
+    round_trips = Case(
+        f"{transport}-round-trips",
+        f"round trip over {name}, p50",
+        "µs",
+        f"{transport}-round-trips",
+        "p50",
+        tuple(Target(1 / 2, other) for other in others),
+    )
+    return updates, round_trips
+
+
 _FRAME_CAP_NAME = f"the frame cap of {FRAME_CAP // MEBIBYTE} MiB"
 _BOUNDED = (Target(1.1, _FRAME_CAP_NAME),)
 _MILLISECOND = "a millisecond"
@@ -143,6 +165,8 @@ CASES = [
         (Target(1 / 4, "official"), Target(1, "typescript")),
         (Target(1 / 6, "official"),),
     ),
+    *_remote("http", "HTTP"),
+    *_remote("websocket", "WebSocket"),
     Case(
         "message-time",
         "one 50 MiB text message, time",

@@ -27,12 +27,14 @@ _TYPESCRIPT_PACKAGES = Path(__file__).parent.parent / "tests/interop/typescript/
 
 @dataclass(frozen=True)
 class Contender:
-    """A pair of programs, the event loop they run on, and in growth rows how much they do."""
+    """A pair of programs, the event loop they run on, how they reach each other, and in growth rows how much they do."""
 
     program: str
     uvloop: bool = False
     label: str | None = None
     count: int = 0
+    transport: str | None = None
+    """`http` or `websocket`; None for pipes."""
 
     @property
     def name(self) -> str:

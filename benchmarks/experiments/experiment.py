@@ -23,6 +23,7 @@ class Scale:
 
     rounds: int
     updates: int
+    remote_updates: int
     round_trips: int
     in_flight: int
     message: int
@@ -44,6 +45,7 @@ class Scale:
 FULL = Scale(
     rounds=5,
     updates=50_000,
+    remote_updates=10_000,
     round_trips=2_000,
     in_flight=1_000,
     message=50 * MEBIBYTE,
@@ -63,6 +65,7 @@ FULL = Scale(
 QUICK = Scale(
     rounds=1,
     updates=2_000,
+    remote_updates=500,
     round_trips=200,
     in_flight=100,
     message=5 * MEBIBYTE,

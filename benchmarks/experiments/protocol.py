@@ -25,7 +25,8 @@ STREAMED = Contender("sdk", label="streamed")
 
 def run_client(contender: Contender, task: str, count: int, *arguments: str) -> Readings:
     uvloop = ["--uvloop"] if contender.uvloop else []
-    return run_program(f"{contender.program}_client", task, f"--count={count}", *arguments, *uvloop)
+    transport = [f"--transport={contender.transport}"] if contender.transport else []
+    return run_program(f"{contender.program}_client", task, f"--count={count}", *arguments, *uvloop, *transport)
 
 
 def _updates(contender: Contender, scale: Scale) -> Readings:

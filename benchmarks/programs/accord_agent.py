@@ -1,7 +1,8 @@
-"""accord's agent, at the level of the peer: stdio, a dialect and a transcript, with a handler for what the cases need."""
+"""accord's agent, at the level of the peer: a transport, a dialect and a transcript, with a handler for what the cases need."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Coroutine
@@ -27,7 +28,10 @@ from accord.session.transcript import Transcript
 from accord.session.updates import MessageAppend
 from accord.session.value import UNSET, Value
 from accord.transports.framing import FRAME_LIMIT
+from accord.transports.http_application import HttpApplication
 from accord.transports.stdio import StdioTransport
+from accord.transports.transport import Transport
+from accord.transports.web_server import ListenAddress, WebServer
 from benchmarks.programs.loops import run
 from benchmarks.programs.payloads import AGENT_NAME, PROTOCOL_VERSION, SESSION_ID, read_order, text_of
 
@@ -35,10 +39,10 @@ from benchmarks.programs.payloads import AGENT_NAME, PROTOCOL_VERSION, SESSION_I
 class BenchAgent:
     """Answers, and sends as many updates as the prompt orders."""
 
-    def __init__(self, frame_limit: int) -> None:
+    def __init__(self, transport: Transport) -> None:
         self.dialect = V1()
         self.transcript = Transcript()
-        self.peer = Peer(StdioTransport(frame_limit=frame_limit), self.receive)
+        self.peer = Peer(transport, self.receive)
 
     def receive(self, event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
         if isinstance(event, NotificationReceived):
@@ -74,12 +78,23 @@ class BenchAgent:
                 await self.peer.notify("session/update", params)
 
 
-async def serve(frame_limit: int) -> None:
-    agent = BenchAgent(frame_limit)
+async def serve(transport: Transport) -> None:
+    agent = BenchAgent(transport)
     async with agent.peer:
         await agent.peer.wait_closed()
 
 
+async def serve_pipes(frame_limit: int) -> None:
+    await serve(StdioTransport(frame_limit=frame_limit))
+
+
+async def serve_http() -> None:
+    server = WebServer(HttpApplication(serve), ListenAddress("127.0.0.1:0").listen())
+    sys.stderr.write(f"listens on {server.url}\n")
+    await server.serve(asyncio.Event())
+
+
 if __name__ == "__main__":
     caps = [int(argument.partition("=")[2]) for argument in sys.argv if argument.startswith("--frame-cap=")]
-    run(serve(caps[0] if caps else FRAME_LIMIT), uvloop="--uvloop" in sys.argv)
+    main = serve_http() if "--http" in sys.argv else serve_pipes(caps[0] if caps else FRAME_LIMIT)
+    run(main, uvloop="--uvloop" in sys.argv)

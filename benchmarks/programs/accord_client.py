@@ -1,9 +1,10 @@
-"""accord's client, at the level of the peer: a process, a dialect, a transcript and an inbox that is consumed."""
+"""accord's client, at the level of the peer: a transport, a dialect, a transcript and an inbox that is consumed."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any
 
 from accord.dialects.v1 import V1
@@ -18,10 +19,14 @@ from accord.session.transcript import Transcript
 from accord.session.updates import MessageChunk, Update
 from accord.session.value import UNSET
 from accord.transports.framing import FRAME_LIMIT
+from accord.transports.http_client import HttpTransport
 from accord.transports.process_transport import ProcessTransport
+from accord.transports.transport import Transport
+from accord.transports.websocket import WebSocketTransport
 from benchmarks.programs.client_program import CLOSE_GRACE, Options, measure, read_options, report
 from benchmarks.programs.loops import run
 from benchmarks.programs.payloads import MODE_ID, PROTOCOL_VERSION, write_order
+from benchmarks.programs.served_agent import served_agent
 
 MERGING = MergeRules(merge_key, merge, supersede_key, supersede)
 
@@ -30,15 +35,10 @@ class Connected:
     agent_pid: int
     session_id: str
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, transport: Transport) -> None:
         self.dialect = V1()
         self.transcript = Transcript()
-        self.peer = Peer(
-            ProcessTransport(
-                options.agent_command, frame_limit=options.frame_cap or FRAME_LIMIT, close_grace=CLOSE_GRACE
-            ),
-            self.receive,
-        )
+        self.peer = Peer(transport, self.receive)
         self.inbox: InboundQueue[Update] | None = None
         self.is_stalled = False
 
@@ -88,10 +88,25 @@ class Connected:
 
 
 async def converse(options: Options) -> dict[str, float]:
-    connected = Connected(options)
-    async with connected.peer:
-        await connected.open()
-        return await measure(options, connected, connected.stall)
+    async with reach(options) as transport:
+        connected = Connected(transport)
+        async with connected.peer:
+            await connected.open()
+            return await measure(options, connected, connected.stall)
+
+
+@asynccontextmanager
+async def reach(options: Options) -> AsyncIterator[Transport]:
+    """A transport to the agent program, over pipes or over the network."""
+    command, limit = options.agent_command, options.frame_cap or FRAME_LIMIT
+    if options.transport is None:
+        yield ProcessTransport(command, frame_limit=limit, close_grace=CLOSE_GRACE)
+        return
+    async with served_agent(command) as url:
+        if options.transport == "http":
+            yield HttpTransport(url)
+        else:
+            yield WebSocketTransport(url.replace("http:", "ws:"))
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ class Options:
     uvloop: bool
     frame_cap: int | None
     store: Path | None
+    transport: str | None
 
     @property
     def agent_command(self) -> list[str]:
@@ -115,6 +116,9 @@ def read_options(default_agent: str) -> Options:
     parser.add_argument("--uvloop", action="store_true")
     parser.add_argument("--frame-cap", type=int, default=None)
     parser.add_argument("--store", type=Path, default=None, help="the database of `stored-turn` and `load`")
+    parser.add_argument(
+        "--transport", choices=["http", "websocket"], help="reach the agent as a server; default: pipes"
+    )
     return Options(**vars(parser.parse_args()))
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from typing import Any, cast
 
 import acp
+from acp.http.asgi import create_asgi_app
 from acp.schema import AgentCapabilities, Implementation, SetSessionModeResponse, TextContentBlock
+from hypercorn.asyncio import serve
+from hypercorn.config import Config
 
 from benchmarks.programs.loops import run
 from benchmarks.programs.payloads import (
@@ -55,6 +59,18 @@ class BenchAgent:
         return acp.PromptResponse(stop_reason="end_turn")
 
 
+async def serve_http() -> None:
+    """Over HTTP and WebSocket, with the server that the SDK recommends."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    sys.stderr.write(f"listens on http://127.0.0.1:{listener.getsockname()[1]}/acp\n")
+    config = Config()
+    config.bind = [f"fd://{listener.detach()}"]
+    config.errorlog = None
+    config.keep_alive_max_requests = 2**31 - 1
+    await serve(cast("Any", create_asgi_app(lambda _: cast("Any", BenchAgent()))), config)
+
+
 if __name__ == "__main__":
     # The SDK looks methods up by name; its Protocol class would require all fifteen.
-    run(acp.run_agent(cast("Any", BenchAgent())), uvloop="--uvloop" in sys.argv)
+    main = serve_http() if "--http" in sys.argv else acp.run_agent(cast("Any", BenchAgent()))
+    run(main, uvloop="--uvloop" in sys.argv)

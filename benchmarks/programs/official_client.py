@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import acp
 from acp.core import ClientSideConnection
+from acp.http import create_http_stream
 from acp.schema import AgentMessageChunk, TextContentBlock
+from acp.ws import create_websocket_stream
 
 from benchmarks.programs.client_program import Options, measure_whole, read_options, report
 from benchmarks.programs.loops import run
 from benchmarks.programs.payloads import MODE_ID, PROTOCOL_VERSION, write_order
+from benchmarks.programs.served_agent import served_agent
 
 
 class BenchClient:
@@ -56,12 +61,29 @@ class Connected:
 
 async def converse(options: Options) -> dict[str, float]:
     client = BenchClient()
-    async with acp.spawn_agent_process(cast("Any", client), *options.agent_command) as (connection, _):
+    async with reach(options, client) as connection:
         answer = await connection.initialize(PROTOCOL_VERSION)
         assert answer.agent_info
         session = await connection.new_session("/")
         connected = Connected(client, connection, int(answer.agent_info.version), session.session_id)
         return await measure_whole(options, connected, client.stall)
+
+
+@asynccontextmanager
+async def reach(options: Options, client: BenchClient) -> AsyncIterator[ClientSideConnection]:
+    """A connection to the agent program, over pipes or over the network."""
+    if options.transport is None:
+        async with acp.spawn_agent_process(cast("Any", client), *options.agent_command) as (connection, _):
+            yield connection
+        return
+    async with served_agent(options.agent_command) as url:
+        if options.transport == "http":
+            stream = create_http_stream(url)
+        else:
+            stream = await create_websocket_stream(url.replace("http:", "ws:"))
+        connection = acp.connect_to_agent(cast("Any", client), stream)
+        yield connection
+        await connection.close()
 
 
 if __name__ == "__main__":

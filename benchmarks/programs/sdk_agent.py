@@ -41,4 +41,4 @@ async def take_turn(turn: Turn) -> None:
 
 
 if __name__ == "__main__":
-    agent.run()
+    agent.run(http="127.0.0.1:0" if "--http" in sys.argv else None)

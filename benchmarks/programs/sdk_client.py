@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from time import perf_counter
 
-from accord import Client, Command, MessageChunk
+from accord import Client, Command, MessageChunk, Remote
 from accord.client.deadlines import Deadlines
 from accord.client.session import Session
 from benchmarks.programs.client_program import (
@@ -22,6 +24,7 @@ from benchmarks.programs.client_program import (
 )
 from benchmarks.programs.loops import run
 from benchmarks.programs.payloads import MODE_ID, PROTOCOL_VERSION, characters_of, write_order
+from benchmarks.programs.served_agent import served_agent
 
 DEADLINES = Deadlines(handshake=600.0, request=600.0)  # valgrind takes its time
 
@@ -52,8 +55,21 @@ class Connected:
 async def converse(options: Options) -> dict[str, float]:
     if options.store is not None:
         return await (store_turn if options.task == "stored-turn" else load)(options, options.store)
-    async with open_client(options.agent_command) as client:
+    async with reach(options) as client:
         return await measure_whole(options, Connected(client, await client.new_session("/")))
+
+
+@asynccontextmanager
+async def reach(options: Options) -> AsyncIterator[Client]:
+    """A client of the agent program, over pipes or over the network."""
+    if options.transport is None:
+        async with open_client(options.agent_command) as client:
+            yield client
+        return
+    async with served_agent(options.agent_command) as url:
+        target = Remote(url, profile="http" if options.transport == "http" else "websocket")
+        async with Client(target, version=PROTOCOL_VERSION, deadlines=DEADLINES) as client:
+            yield client
 
 
 def open_client(command: list[str]) -> Client:

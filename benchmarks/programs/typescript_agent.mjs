@@ -1,6 +1,6 @@
 // The agent of the official TypeScript SDK. Answers, and sends as many updates as the prompt orders; payloads.py has
 // the same texts for the agents in Python.
-import { acp, streamOf, text } from "./typescript_sdk.mjs";
+import { acp, load, streamOf, text } from "./typescript_sdk.mjs";
 
 const { agent: methods, client: clients } = acp.methods;
 const sessionId = "sess_0d9f4c1b7e";
@@ -20,7 +20,18 @@ async function takeTurn({ params, client }) {
   return { stopReason: "end_turn" };
 }
 
-acp
+async function serve(agent) {
+  const { AcpServer } = await load("@agentclientprotocol/sdk/experimental/server");
+  const node = await load("@agentclientprotocol/sdk/experimental/node");
+  const { default: { WebSocketServer } } = await load("ws");
+  const { createServer } = await import("node:http");
+  const server = new AcpServer({ agent });
+  const http = createServer(node.createNodeHttpHandler(server));
+  http.on("upgrade", node.createNodeWebSocketUpgradeHandler(server, new WebSocketServer({ noServer: true })));
+  http.listen(0, "127.0.0.1", () => console.error(`listens on http://127.0.0.1:${http.address().port}/acp`));
+}
+
+const app = acp
   .agent({ name: "bench" })
   .onRequest(methods.initialize, () => ({
     protocolVersion: acp.PROTOCOL_VERSION,
@@ -29,5 +40,7 @@ acp
   }))
   .onRequest(methods.session.new, () => ({ sessionId }))
   .onRequest(methods.session.setMode, () => ({}))
-  .onRequest(methods.session.prompt, takeTurn)
-  .connect(streamOf(process.stdout, process.stdin));
+  .onRequest(methods.session.prompt, takeTurn);
+
+if (process.argv.includes("--http")) await serve(app);
+else app.connect(streamOf(process.stdout, process.stdin));

@@ -3,15 +3,16 @@ import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
+import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { acp, streamOf, text } from "./typescript_sdk.mjs";
+import { acp, load, streamOf, text } from "./typescript_sdk.mjs";
 
 const { agent: methods, client: clients } = acp.methods;
 const toolEvery = 10;
 const number = (value) => ({ type: "string", default: String(value) });
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { count: number(1), laps: number(5), size: number(12) },
+  options: { count: number(1), laps: number(5), size: number(12), transport: { type: "string" } },
 });
 const [task] = positionals;
 const [count, laps, size] = [values.count, values.laps, values.size].map(Number);
@@ -98,7 +99,23 @@ async function converse(agent) {
 }
 
 const program = fileURLToPath(new URL("typescript_agent.mjs", import.meta.url));
-const child = spawn(process.execPath, [program], { stdio: ["pipe", "pipe", "inherit"] });
-const readings = await app.connectWith(streamOf(child.stdin, child.stdout), converse);
+const served = values.transport ? ["--http"] : [];
+const child = spawn(process.execPath, [program, ...served], { stdio: ["pipe", "pipe", served.length ? "pipe" : "inherit"] });
+
+// Over pipes, or over the network to the URL that the agent says first.
+async function reach() {
+  if (!values.transport) return streamOf(child.stdin, child.stdout);
+  const line = await new Promise((resolve) => createInterface(child.stderr).once("line", resolve));
+  const url = line.split(" ").at(-1);
+  if (values.transport === "http") {
+    const { createHttpStream } = await load("@agentclientprotocol/sdk/experimental/http-client");
+    return createHttpStream(url);
+  }
+  const { createWebSocketStream } = await load("@agentclientprotocol/sdk/experimental/ws-client");
+  const { default: WebSocket } = await load("ws");
+  return createWebSocketStream(url.replace("http:", "ws:"), { WebSocket });
+}
+
+const readings = await app.connectWith(await reach(), converse);
 child.kill();
 console.log(JSON.stringify(readings));

@@ -154,7 +154,16 @@ def test_this_commit_is_compared_with_another_checkout_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["growth-sessions", "growth-load", "in-flight", "sdk-updates", "coder-tokens", "provider-start"]
+    "name",
+    [
+        "growth-sessions",
+        "growth-load",
+        "http-updates",
+        "in-flight",
+        "sdk-updates",
+        "coder-tokens",
+        "provider-start",
+    ],
 )
 def test_a_quick_run_measures_every_contender_that_is_installed(name: str, tmp_path: Path) -> None:
     path = tmp_path / "latest.json"
