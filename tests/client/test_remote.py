@@ -13,12 +13,14 @@ import pytest
 from accord import Agent, Client, ConnectionClosed, Remote, RequestFailed, Turn, permissions
 from accord.dialects.negotiation import ProtocolVersion
 from accord.store import MemoryStore
+from accord.transports import websocket_server
 from accord.transports.http_application import HttpApplication
 from accord.transports.http_client import HttpTransport
 from accord.transports.http_server import HttpLimits
 from accord.transports.remote import Profile, RemoteTransport
 from accord.transports.web_server import ListenAddress, WebServer
 from accord.transports.websocket import WebSocketTransport
+from accord.transports.websocket_messages import write_messages
 from tests.agent.test_web_server import new_certificate
 
 
@@ -32,8 +34,8 @@ def profile(request: pytest.FixtureRequest) -> Profile:
     return request.param
 
 
-def new_agent() -> Agent:
-    agent = Agent("remote", store=MemoryStore(), slow_loop_seconds=None)
+def new_agent(**options: Any) -> Agent:
+    agent = Agent("remote", store=MemoryStore(), slow_loop_seconds=None, **options)
 
     @agent.prompt
     async def answer(turn: Turn) -> None:
@@ -93,6 +95,21 @@ async def test_many_updates_arrive_complete_and_in_order(url: str, profile: Prof
         session = await client.new_session(cwd="/tmp")
         reply = await session.prompt("many")
         assert reply.text.split() == [str(number) for number in range(2000)]
+
+
+async def test_messages_that_are_due_at_once_are_one_write_of_a_websocket(monkeypatch: pytest.MonkeyPatch):
+    sizes: list[int] = []
+
+    def write(frames: list[bytes]) -> bytes:
+        sizes.append(len(frames))
+        return write_messages(frames)
+
+    monkeypatch.setattr(websocket_server, "write_messages", write)
+    app = new_agent(merge_seconds=0.0).asgi()
+    async with served(app) as url, connect(url, "websocket", 1) as client:
+        session = await client.new_session(cwd="/tmp")
+        await session.prompt("many")
+    assert sum(sizes) > 3 * len(sizes)
 
 
 async def test_a_big_message_passes_both_ways(url: str, profile: Profile):

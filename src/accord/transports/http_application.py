@@ -39,7 +39,7 @@ from accord.transports.http_messages import (
 from accord.transports.http_request import Authenticator, HttpRequest, OriginCheck, UserCheck
 from accord.transports.http_server import HttpLimits, HttpServerTransport
 from accord.transports.transport import Identity
-from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend, WebSocketServerTransport
+from accord.transports.websocket_server import WRITE, AsgiMessage, AsgiReceive, AsgiSend, WebSocketServerTransport
 
 log = logging.getLogger("accord.http")
 
@@ -260,14 +260,14 @@ class HttpApplication:
             return
         if request.header(CONNECTION_ID) is not None:
             connection, received = self._cut_connection(request, identity)
-            await connection.serve(receive, send, received)
+            await connection.serve(receive, send, received, request.extensions.get(WRITE))
             return
         self._check_room()
         is_resumable = request.header(RESUME) is not None and self.limits.idle_seconds >= 1
         connection = WebSocketServerTransport(self.limits, is_resumable=is_resumable)
         task = self._start(connection, identity)
         try:
-            await connection.serve(receive, send)
+            await connection.serve(receive, send, write=request.extensions.get(WRITE))
             if not connection.is_resumable:
                 await asyncio.wait((task,))
         finally:

@@ -47,6 +47,11 @@ class HttpRequest:
         return self._scope.get("user")
 
     @property
+    def extensions(self) -> Mapping[str, Any]:
+        """The extensions of ASGI that the server offers."""
+        return self._scope.get("extensions") or {}
+
+    @property
     def query(self) -> dict[str, list[str]]:
         """The parameters of the URL."""
         return parse_qs(bytes(self._scope.get("query_string", b"")).decode("latin-1"), keep_blank_values=True)
@@ -132,7 +137,7 @@ class HttpRequest:
             await self.respond(refusal.status, body, headers)
 
     async def _refuse_websocket(self, refusal: HttpRefusal, body: bytes, headers: Mapping[str, str]) -> None:
-        if "websocket.http.response" not in (self._scope.get("extensions") or {}):
+        if "websocket.http.response" not in self.extensions:
             await self._send({"type": "websocket.close"})
             return
         encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]

@@ -32,6 +32,7 @@ END = b"end"
 """A binary message: the client ends the connection, and will not come back. Some servers hide the reason of a close."""
 
 _NUMBER = 8  # bytes
+_CHUNK = 64 * 1024  # the most bytes of one write, but for a frame that is larger
 _FIRST_DELAY = 0.1
 _LONGEST_DELAY = 5.0
 
@@ -97,7 +98,9 @@ class Backoff:
 class Link(Protocol):
     """One WebSocket of a connection."""
 
-    async def send_text(self, frame: bytes) -> None: ...
+    async def send_frames(self, frames: list[bytes]) -> None:
+        """Send each as a text message."""
+        ...
 
     async def send_bytes(self, data: bytes) -> None: ...
 
@@ -130,29 +133,34 @@ class LinkedTransport(MessageTransport):
 
     async def _write(self, link: Link, received: int) -> None:
         """Send what the other side has not received, then all that follows, until this side closes."""
-        for frame in self._sent.after(received):
-            await link.send_text(frame)
+        if missed := self._sent.after(received):
+            await link.send_frames(missed)
         while True:
             if self._is_confirmation_due:
                 self._is_confirmation_due = False
                 await link.send_bytes(self._received.to_bytes(_NUMBER, "big"))
             elif self._frames and self._sent.size < WINDOW:
-                await self._write_frame(link)
+                await self._write_frames(link)
             elif self._is_closed and not self._frames:
                 return
             else:
                 self._wake.clear()
                 await self._wake.wait()
 
-    async def _write_frame(self, link: Link) -> None:
-        frame = self._frames.popleft()
-        self._sent.add(frame)  # before anything can fail
+    async def _write_frames(self, link: Link) -> None:
+        """Send what waits, in one write as far as that is sensible."""
+        frames, waiting, sent, size = list[bytes](), self._frames, self._sent, 0
+        while waiting and size < _CHUNK and sent.size < WINDOW:
+            frame = waiting.popleft()
+            sent.add(frame)  # before anything can fail
+            frames.append(frame)
+            size += len(frame)
         try:
-            await link.send_text(frame)
+            await link.send_frames(frames)
         finally:
             if not self._is_resumable:
-                self._sent.confirm(self._sent.count)
-            self._frame_sent(len(frame))
+                sent.confirm(sent.count)
+            self._frame_sent(size)
 
     def _lose(self, delivery: FrameDelivery, reason: str) -> None:
         self._is_closed = True

@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from accord.transports.http_application import HttpApplication
+from accord.transports.websocket_server import WRITE, AsgiMessage, AsgiReceive, AsgiSend
 
 log = logging.getLogger("accord.http")
 
@@ -107,7 +108,7 @@ class WebServer:
             await self.application.aclose(_DRAIN_SECONDS)
 
         task = asyncio.create_task(
-            serve(self.application, self._settings(), shutdown_trigger=drain), name="accord web server"
+            serve(_offer_writes(self.application), self._settings(), shutdown_trigger=drain), name="accord web server"
         )
         stopped = asyncio.create_task(stop.wait())
         try:
@@ -141,6 +142,24 @@ class WebServer:
         config.websocket_ping_interval = None  # its pings outlive the WebSocket, and nothing waits for the pongs
         config.backlog = _BACKLOG
         return config
+
+
+def _offer_writes(application: HttpApplication) -> Any:
+    """The application, which can write several messages of a WebSocket at once: a `send` of Hypercorn is one each."""
+    data = import_module("hypercorn.protocol.events").Data
+
+    async def offer(scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
+        stream: Any = getattr(send, "__self__", None)
+        if scope["type"] == "websocket" and hasattr(stream, "stream_id") and hasattr(stream, "closed"):
+
+            async def write(messages: bytes) -> None:
+                if not stream.closed:
+                    await stream.send(data(stream_id=stream.stream_id, data=messages))
+
+            scope.setdefault("extensions", {})[WRITE] = write
+        await application(scope, receive, send)
+
+    return offer
 
 
 def stop_on_signals(stop: asyncio.Event) -> None:

@@ -18,6 +18,7 @@ from accord.transports.framing import FRAME_LIMIT
 from accord.transports.http_messages import CONNECTION_ID, RECEIVED, RESUME, read_number
 from accord.transports.resumption import END, Backoff, LinkedTransport
 from accord.transports.transport import HIGH_WATER, Receiver
+from accord.transports.websocket_messages import TEXT
 
 RESUME_SECONDS = 60.0
 """How long a client tries to get a connection back."""
@@ -77,6 +78,7 @@ class WebSocketTransport(LinkedTransport):
                 max_size=self._frame_limit,
                 open_timeout=_OPEN_SECONDS,
                 close_timeout=_CLOSE_SECONDS,
+                create_connection=load_extra("accord.transports.websocket_connection").MessageConnection,
             )
         except errors.InvalidHandshake as error:
             raise WebSocketRefused(f"{self._url} offers no WebSocket: {error}", kind="not_started") from error
@@ -102,7 +104,7 @@ class WebSocketTransport(LinkedTransport):
     async def _use(self, delivery: FrameDelivery, received: int) -> tuple[str, float] | None:
         """Read and write until the socket ends: why, and how long to try again. None when this side has closed."""
         reader = asyncio.create_task(self._read(delivery), name="accord WebSocket reader")
-        writer = asyncio.create_task(self._write(_ClientLink(self._socket), received), name="accord WebSocket writer")
+        writer = asyncio.create_task(self._write(self._socket, received), name="accord WebSocket writer")
         try:
             await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
             if writer.done() and writer.exception() is None and not reader.done():
@@ -114,21 +116,45 @@ class WebSocketTransport(LinkedTransport):
             await asyncio.gather(reader, writer, return_exceptions=True)
 
     async def _read(self, delivery: FrameDelivery) -> tuple[str, float]:
-        closed = load_extra("websockets.exceptions").ConnectionClosed
-        try:
-            while True:
-                message = await self._socket.recv()
-                if isinstance(message, bytes):
-                    self._bytes_received(message)
-                    continue
-                frame = message.encode().strip()
-                self._frame_received(len(frame))
-                if frame:
-                    delivery.deliver([frame.replace(b"\n", b" ") if b"\n" in frame else frame])
-                if delivery.is_paused:
-                    await self._room.wait()
-        except (OSError, closed, ValueError) as error:
-            return f"the server closed the WebSocket: {error}", self._time_to_resume(error)
+        """Deliver what comes until the socket ends: why, and how long to try again."""
+        socket, faults = self._socket, list[ValueError]()
+
+        def receive(messages: list[tuple[int, bytes]]) -> None:
+            try:
+                self._receive(messages, delivery)
+            except ValueError as error:
+                faults.append(error)
+                socket.transport.abort()
+
+        socket.begin(receive)
+        if delivery.is_paused:
+            socket.transport.pause_reading()
+        await socket.wait_closed()
+        error = faults[0] if faults else socket.close_exc
+        return f"the server closed the WebSocket: {error}", self._time_to_resume(error)
+
+    def _receive(self, messages: list[tuple[int, bytes]], delivery: FrameDelivery) -> None:
+        frames: list[bytes] = []
+        for opcode, data in messages:
+            if opcode != TEXT:
+                self._bytes_received(data)
+                continue
+            frame = data.strip()
+            self._frame_received(len(frame))
+            if frame:
+                frames.append(frame.replace(b"\n", b" ") if b"\n" in frame else frame)
+        if frames:
+            delivery.deliver(frames)
+
+    def pause_receiving(self) -> None:
+        super().pause_receiving()
+        if self._socket is not None:
+            self._socket.transport.pause_reading()
+
+    def resume_receiving(self) -> None:
+        super().resume_receiving()
+        if self._socket is not None and not self._socket.transport.is_closing():
+            self._socket.transport.resume_reading()
 
     def _time_to_resume(self, error: Exception) -> float:
         frames = [frame for frame in (getattr(error, "rcvd", None), getattr(error, "sent", None)) if frame is not None]
@@ -176,20 +202,9 @@ class WebSocketTransport(LinkedTransport):
             with suppress(OSError, TimeoutError, load_extra("websockets.exceptions").ConnectionClosed):
                 async with asyncio.timeout(2 * _CLOSE_SECONDS):
                     if self._is_resumable:
-                        await self._socket.send(END)
+                        await self._socket.send_bytes(END)
                     await self._socket.close()
         self._deliver_close()
-
-
-class _ClientLink:
-    def __init__(self, socket: Any) -> None:
-        self._socket = socket
-
-    async def send_text(self, frame: bytes) -> None:
-        await self._socket.send(frame, text=True)
-
-    async def send_bytes(self, data: bytes) -> None:
-        await self._socket.send(data)
 
 
 def _status(refused: WebSocketRefused) -> int | None:

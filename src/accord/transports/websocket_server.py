@@ -17,10 +17,14 @@ from accord.transports.http_messages import CONNECTION_ID, RECEIVED, RESUME, is_
 from accord.transports.http_server import HttpLimits, new_connection_id
 from accord.transports.resumption import END, LinkedTransport
 from accord.transports.transport import HIGH_WATER, Identity, Receiver
+from accord.transports.websocket_messages import write_messages
 
 AsgiMessage: TypeAlias = MutableMapping[str, Any]
 AsgiReceive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
 AsgiSend: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
+AsgiWrite: TypeAlias = Callable[[bytes], Awaitable[None]]
+WRITE = "accord.websocket.write"
+"""An ASGI extension: a function that writes bytes to the socket of a WebSocket which is open, any number of messages."""
 
 NORMAL, GOING_AWAY, PROTOCOL_ERROR, POLICY = 1000, 1001, 1002, 1008
 _CUT = (1006, 1011, 1012, 1013, 1014)  # the socket ended, perhaps not the connection
@@ -69,7 +73,9 @@ class WebSocketServerTransport(LinkedTransport):
             return False
         return self.is_resumable
 
-    async def serve(self, receive: AsgiReceive, send: AsgiSend, received: int = 0) -> None:
+    async def serve(
+        self, receive: AsgiReceive, send: AsgiSend, received: int = 0, write: AsgiWrite | None = None
+    ) -> None:
         """Accept a WebSocket of a client that has received so many frames, and use it until it ends or is replaced."""
         await self._opened.wait()
         delivery = self._delivery
@@ -83,7 +89,7 @@ class WebSocketServerTransport(LinkedTransport):
         if self._timer is not None:
             self._timer.cancel()
         self._sent.confirm(received)
-        link = self._link = _ServerLink(receive, send)
+        link = self._link = _ServerLink(receive, send, write)
         try:
             await send({"type": "websocket.accept", "headers": self._accept_headers()})
             link.start(self._read(link, delivery), self._write(link, received))
@@ -208,9 +214,10 @@ class WebSocketServerTransport(LinkedTransport):
 class _ServerLink:
     """A WebSocket with the tasks that use it. `is_final` says that its client will not come back."""
 
-    def __init__(self, receive: AsgiReceive, send: AsgiSend) -> None:
+    def __init__(self, receive: AsgiReceive, send: AsgiSend, write: AsgiWrite | None) -> None:
         self.receive = receive
         self.send = send
+        self._write = write
         self.ended = asyncio.Event()
         self.is_final = False
         self._tasks: list[asyncio.Task[None]] = []
@@ -219,8 +226,12 @@ class _ServerLink:
         self._tasks = [asyncio.create_task(each, name="accord WebSocket") for each in work]
         self._tasks[-1].add_done_callback(_read_error)  # a write that fails: the reader tells
 
-    async def send_text(self, frame: bytes) -> None:
-        await self.send({"type": "websocket.send", "text": frame.decode()})
+    async def send_frames(self, frames: list[bytes]) -> None:
+        if self._write is not None:
+            await self._write(write_messages(frames))
+            return
+        for frame in frames:
+            await self.send({"type": "websocket.send", "text": frame.decode()})
 
     async def send_bytes(self, data: bytes) -> None:
         await self.send({"type": "websocket.send", "bytes": data})

@@ -1,0 +1,123 @@
+"""The bytes of WebSocket messages (RFC 6455): several messages are written as one piece, and read from any pieces.
+
+A client masks what it sends, a server does not. Control frames are not interpreted here: `MessageReader` passes them on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from struct import Struct
+
+TEXT, BINARY = 1, 2
+
+_LAST = 0x80
+_MASKED = 0x80
+_CONTROL = 0x08
+_SHORT, _LONG = Struct("!BBH").pack, Struct("!BBQ").pack
+_TOO_BIG, _PROTOCOL_ERROR = 1009, 1002
+
+Mask = Callable[[bytes, bytes], bytes]
+
+
+class WebSocketFault(ValueError):  # noqa: N818  # exceptions are facts
+    """Bytes that are not accepted; `code` is that of the close frame."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+def write_messages(messages: Iterable[bytes], opcode: int = TEXT, mask: Mask | None = None) -> bytes:
+    """One frame for each message, all in one piece; masked with `mask`, which gets the data and a key."""
+    pieces: list[bytes] = []
+    bit = 0 if mask is None else _MASKED
+    for message in messages:
+        size = len(message)
+        if size < 126:
+            pieces.append(bytes((_LAST | opcode, bit | size)))
+        elif size < 65536:
+            pieces.append(_SHORT(_LAST | opcode, bit | 126, size))
+        else:
+            pieces.append(_LONG(_LAST | opcode, bit | 127, size))
+        if mask is not None:
+            key = os.urandom(4)
+            pieces.append(key)
+            message = mask(message, key)
+        pieces.append(message)
+    return b"".join(pieces)
+
+
+class MessageReader:
+    """Reads the messages of a server. A message that is larger than `limit` is a WebSocketFault, and so is a masked one.
+
+    `on_control` gets the bytes of each control frame, in its place among the others.
+    """
+
+    def __init__(self, limit: int | None, on_control: Callable[[bytes], object]) -> None:
+        self._limit = limit
+        self._on_control = on_control
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._needed = 2  # bytes before anything can be done
+        self._parts: list[bytes] = []  # of a message in several frames
+        self._opcode = 0  # of that message
+
+    def feed(self, data: bytes) -> list[tuple[int, bytes]]:
+        """The messages that these bytes complete: opcode and data."""
+        self._size += len(data)
+        if self._pieces:
+            self._pieces.append(data)
+            if self._size < self._needed:
+                return []
+            data = b"".join(self._pieces)
+            self._pieces = []
+        messages: list[tuple[int, bytes]] = []
+        position, end = 0, len(data)
+        while True:
+            begin, size = self._head(data, position, end)
+            if begin + size > end:
+                break
+            first = data[position]
+            if first & _CONTROL:
+                self._on_control(data[position : begin + size])
+            elif first == _LAST | TEXT and not self._parts:  # nearly always
+                messages.append((TEXT, data[begin : begin + size]))
+            else:
+                self._add(first, data[begin : begin + size], messages)
+            position = begin + size
+        self._needed = begin + size - position
+        self._size = end - position
+        if self._size:
+            self._pieces.append(data[position:] if position else data)
+        return messages
+
+    def _head(self, data: bytes, position: int, end: int) -> tuple[int, int]:
+        """Where the content of the next frame begins, and its size; at least as many bytes are needed."""
+        if end - position < 2:
+            return position, 2
+        first, size = data[position], data[position + 1]
+        if size & _MASKED or first & 0x70:
+            raise WebSocketFault(_PROTOCOL_ERROR, "a frame is masked, or uses an extension")
+        begin = position + 2
+        if size > 125:
+            length = 2 if size == 126 else 8
+            if end < begin + length:
+                return begin, length
+            size = int.from_bytes(data[begin : begin + length], "big")
+            begin += length
+        if self._limit is not None and size + sum(map(len, self._parts)) > self._limit:
+            raise WebSocketFault(_TOO_BIG, f"a message is larger than {self._limit} bytes")
+        return begin, size
+
+    def _add(self, first: int, content: bytes, messages: list[tuple[int, bytes]]) -> None:
+        """One of several frames of a message, or a whole one that is not text."""
+        opcode = first & 0x0F
+        if (opcode == 0) == (self._opcode == 0) or opcode not in (0, TEXT, BINARY):
+            raise WebSocketFault(_PROTOCOL_ERROR, "a frame is out of place")
+        self._opcode = self._opcode or opcode
+        self._parts.append(content)
+        if first & _LAST:
+            messages.append((self._opcode, b"".join(self._parts)))
+            self._opcode = 0
+            self._parts = []
