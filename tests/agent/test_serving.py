@@ -21,6 +21,7 @@ from accord.session.requests import Authenticate, ListSessions, Logout, NewSessi
 from accord.store.memory import MemoryStore
 from accord.testing import ScriptedClient
 from tests.agent.user import CWD, User, plain_agent
+from tests.virtual_clock import VirtualClockLoop, run
 
 
 def echo(**options: Any) -> Agent:
@@ -399,35 +400,40 @@ async def test_a_plain_function_does_not_freeze_the_other_sessions(version):
         assert await blocked == "end_turn"
 
 
-async def test_a_loop_that_stands_still_is_reported(caplog):
-    """FN-15: whoever blocks it finds out from the log."""
-    import time
+def block_loop(seconds: float) -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualClockLoop)
+    loop.now += seconds
 
-    agent = plain_agent(slow_loop_seconds=0.02)
+
+def test_a_loop_that_stands_still_is_reported(caplog):
+    """FN-15: whoever blocks it finds out from the log."""
+    agent = plain_agent(slow_loop_seconds=2)
 
     @agent.prompt
     async def block(turn: Turn) -> None:
-        time.sleep(0.1)  # noqa: ASYNC251  # the mistake that is to be noticed
-        await asyncio.sleep(0.05)
+        block_loop(10)
+        await asyncio.sleep(5)
 
-    async with User(agent, 1) as user:
-        session = await user.new_session()
-        await user.prompt(session, "x")
+    async def main() -> None:
+        async with User(agent, 1) as user:
+            session = await user.new_session()
+            await user.prompt(session, "x")
+
+    run(main())
     assert "the event loop was blocked" in caplog.text
 
 
 @pytest.mark.parametrize("is_still_loading", [False, True])
-async def test_nobody_is_blamed_for_a_loop_that_waited_for_a_library(caplog, is_still_loading):
+def test_nobody_is_blamed_for_a_loop_that_waited_for_a_library(caplog, is_still_loading):
     """FN-15: a module that a thread imports holds up whoever needs it, too; that is no handler's fault."""
-    import time
-
     caplog.set_level(logging.INFO)
-    agent = plain_agent(slow_loop_seconds=0.02)
+    agent = plain_agent(slow_loop_seconds=2)
     done = asyncio.Event()
 
     async def load() -> None:
         with slow_import():
-            time.sleep(0.1)  # noqa: ASYNC251  # as an import does
+            block_loop(10)
             if is_still_loading:
                 await done.wait()
 
@@ -435,12 +441,15 @@ async def test_nobody_is_blamed_for_a_loop_that_waited_for_a_library(caplog, is_
     async def work(turn: Turn) -> None:
         loads = asyncio.create_task(load())
         while "while a library was imported" not in caplog.text:  # noqa: ASYNC110  # a log sets no event
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(1)
         done.set()
         await loads
 
-    async with User(agent, 1) as user:
-        await user.prompt(await user.new_session(), "x")
+    async def main() -> None:
+        async with User(agent, 1) as user:
+            await user.prompt(await user.new_session(), "x")
+
+    run(main())
     assert "a handler blocks" not in caplog.text
 
 
