@@ -55,7 +55,7 @@ def worker(store: Any, **options: Any) -> tuple[Agent, Work]:
     async def answer(turn: Turn) -> None:
         work.turns.append(turn.text)
         await turn.say(f"{turn.text} begins. ")
-        if turn.text == "wait":
+        if turn.text.startswith("wait"):
             await work.go.wait()
         if turn.text == "stream":
             async with turn.tool_call("Count") as call:
@@ -64,7 +64,7 @@ def worker(store: Any, **options: Any) -> tuple[Agent, Work]:
                     if number % 50 == 0:
                         await call.say(f"{number}")
                         await asyncio.sleep(0)
-        if turn.text == "ask":
+        if turn.text.endswith("ask"):
             work.answers.append(await turn.allowed("May I?"))
         await turn.say(f"{turn.text} ends. ")
 
@@ -220,19 +220,63 @@ async def test_a_form_goes_to_those_who_have_forms(version, other_version, store
         assert user.asked == []
 
 
-async def test_who_goes_takes_only_its_own_turn_along(version, other_version, store):
+async def test_a_turn_goes_on_without_the_client_that_prompted_while_another_one_listens(version, other_version, store):
     agent, work = worker(store)
     async with User(agent, other_version) as other:
         async with User(agent, version) as user:
             session = await shared(user, other)
             user.start(user.prompt(session, "wait"))
             await other.until("agent: wait begins. ")
+            user.start(user.prompt(session, "nobody waits for this"))
             other.start(other.prompt(session, "queued"))
+            await user.peer.aclose()
+        work.go.set()
+        await other.until("agent: wait ends. ")
         await other.until("agent: queued ends. ")
         assert work.turns == ["first", "wait", "queued"]
         assert await other.prompt(session, "more") == "end_turn"
         assert work.opened == 1
     assert agent.sessions.summaries() == []
+
+
+async def test_a_turn_ends_when_the_last_client_that_listens_goes(version, other_version, store):
+    agent, work = worker(store)
+    async with User(agent, other_version) as other:
+        async with User(agent, version) as user:
+            session = await shared(user, other)
+            user.start(user.prompt(session, "wait"))
+            await other.until("agent: wait begins. ")
+            await user.peer.aclose()
+        turns = agent.sessions.find(session)
+        assert turns is not None
+        assert turns.is_busy
+    assert not turns.is_busy
+    assert work.turns == ["first", "wait"]
+    assert agent.sessions.summaries() == []
+
+
+async def test_the_question_of_a_client_that_went_is_answered_by_another(version, other_version, store):
+    agent, work = worker(store)
+    async with User(agent, other_version) as other:
+        async with User(agent, version) as user:
+            session = await shared(user, other)
+            user.start(user.prompt(session, "wait and ask"))
+            await other.until("agent: wait and ask begins. ")
+            await user.peer.aclose()
+        work.go.set()
+        await other.until("agent: wait and ask ends. ")
+    assert work.answers == [True]
+
+
+async def test_a_client_that_closes_its_session_ends_its_turn(version, other_version, store):
+    agent, _ = worker(store)
+    async with User(agent, version) as user, User(agent, other_version) as other:
+        session = await shared(user, other)
+        reply = user.start(user.prompt(session, "wait"))
+        await other.until("agent: wait begins. ")
+        await user.ask(CloseSession(session_id=session))
+        assert await reply == "cancelled"
+        assert await other.prompt(session, "more") == "end_turn"
 
 
 async def test_close_is_for_one_connection_and_delete_for_all(version, store):

@@ -251,6 +251,21 @@ async def test_the_audit_log_says_who_prompted_and_who_allowed_what(tokens: Toke
     assert (await asyncio.to_thread(audit.stat)).st_mode & 0o777 == 0o600
 
 
+async def test_failed_logins_are_in_the_audit_log_and_do_not_fill_it(tokens: TokenFile, audit: Path):
+    app = new_agent().asgi(tokens=tokens.path)
+    driver, expired = Driver(app), tokens.create("old", seconds=1e-6)
+    for number in range(300):
+        token = expired if number % 2 else f"accord_{number}"
+        assert (await driver.post(initialize(), bearer(token))).status == 401
+    text = await asyncio.to_thread(audit.read_text)
+    (entry,) = [json.loads(line) for line in text.splitlines()]
+    assert (entry["event"], entry["attempts"]) == ("refused", 1)
+    await app.aclose()
+    text = await asyncio.to_thread(audit.read_text)
+    assert [json.loads(line)["attempts"] for line in text.splitlines()] == [1, 299]
+    assert expired not in text
+
+
 async def test_prompts_of_another_session_are_refused(app: AgentApplication, tokens: TokenFile):
     ada, bob = tokens.create("ada"), tokens.create("bob")
     driver, headers = await connect(app, bearer(ada))

@@ -10,7 +10,7 @@ from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
-from accord.agent.audit import audit_log, record
+from accord.agent.audit import RefusedLogins, audit_log, record
 from accord.agent.connection import AgentEndpoint
 from accord.agent.http_settings import HttpSettings
 from accord.local.token_file import TokenFile
@@ -44,6 +44,15 @@ class AgentApplication(HttpApplication):
             authenticator=TokenFile(tokens) if isinstance(tokens, str | os.PathLike) else tokens,
         )
         self._new_endpoint = new_endpoint
+        self._refused_logins = RefusedLogins()
+
+    def login_refused(self, address: str | None) -> None:
+        self._refused_logins.add(address)
+
+    async def aclose(self, seconds: float = 3.0) -> None:
+        """As HttpApplication.aclose."""
+        await super().aclose(seconds)
+        self._refused_logins.flush()
 
     async def _serve_agent(self, transport: ServerTransport) -> None:
         endpoint = self._new_endpoint(transport)

@@ -1,4 +1,4 @@
-"""The audit log: who connected, who prompted, who cancelled, and who allowed what.
+"""The audit log: who connected or was refused, who prompted, who cancelled, and who allowed what.
 
 Each entry is one line of JSON in the log `accord.audit`, without the text of prompts and answers. Nothing is written unless
 a handler wants it: `audit_log` adds a file.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ log = logging.getLogger("accord.audit")
 log.propagate = False  # the entries name users and what they do: only for those who ask for them
 
 _TITLE_LIMIT = 500  # characters
+_REFUSED_SECONDS = 10.0
 
 AuditEvent: TypeAlias = Literal["connected", "disconnected", "opened", "prompted", "cancelled", "answered"]
 
@@ -30,8 +32,6 @@ def record(event: AuditEvent, endpoint: AgentEndpoint, session_id: str | None = 
         return
     identity, info = endpoint.identity, endpoint.info
     entry: dict[str, Any] = {
-        "time": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}",
-        "event": event,
         "user": None if identity is None else identity.user,
         "token": None if identity is None else identity.token,
         "client": None if info is None else info.name,
@@ -40,7 +40,33 @@ def record(event: AuditEvent, endpoint: AgentEndpoint, session_id: str | None = 
         entry["session"] = session_id
     for name, fact in facts.items():
         entry[name] = fact[:_TITLE_LIMIT] if isinstance(fact, str) else fact
-    log.info("%s", json.dumps(entry))
+    _write(event, entry)
+
+
+class RefusedLogins:
+    """Records requests without a valid token: the first at once, then one line every few seconds with their number."""
+
+    def __init__(self) -> None:
+        self._attempts = 0
+        self._address: str | None = None
+        self._written_at = -_REFUSED_SECONDS
+
+    def add(self, address: str | None) -> None:
+        """One more, from this address."""
+        self._attempts += 1
+        self._address = address
+        if time.monotonic() - self._written_at >= _REFUSED_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write those that were not written yet."""
+        if self._attempts and log.handlers:
+            _write("refused", {"address": self._address, "attempts": self._attempts})
+        self._attempts, self._written_at = 0, time.monotonic()
+
+
+def _write(event: str, facts: dict[str, Any]) -> None:
+    log.info("%s", json.dumps({"time": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}", "event": event, **facts}))
 
 
 @contextmanager

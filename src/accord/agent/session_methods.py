@@ -107,7 +107,7 @@ class SessionMethods:
     async def aclose(self) -> None:
         """Cancel this connection's prompts and leave its sessions, within the time that a cancelled turn has."""
         for id in list(self._open):
-            self._start_leaving(id)
+            self._start_leaving(id, is_gone=True)
         if self._leaving:
             await asyncio.wait(self._leaving)
 
@@ -267,12 +267,12 @@ class SessionMethods:
         if leaving is not None:
             await asyncio.shield(leaving)
 
-    def _start_leaving(self, session_id: str) -> asyncio.Task[None] | None:
+    def _start_leaving(self, session_id: str, *, is_gone: bool = False) -> asyncio.Task[None] | None:
         turns = self._open.pop(session_id, None)
         if turns is None:
             return None
         # A task of its own: a caller that stops waiting must not leave it half closed.
-        leaving = asyncio.create_task(self._sessions.leave(turns, self._endpoint))
+        leaving = asyncio.create_task(self._sessions.leave(turns, self._endpoint, is_gone=is_gone))
         self._leaving.add(leaving)
         leaving.add_done_callback(self._leaving.discard)
         return leaving

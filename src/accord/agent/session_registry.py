@@ -64,12 +64,15 @@ class SessionRegistry:
         """The open sessions of one user or of all, in the order in which they were opened."""
         return [_summary(turns) for turns in self._open.values() if user in (None, turns.publisher.user)]
 
-    async def leave(self, turns: TurnQueue, endpoint: AgentEndpoint) -> None:
-        """Cancel a connection's prompts in a session, and end its subscription."""
+    async def leave(self, turns: TurnQueue, endpoint: AgentEndpoint, *, is_gone: bool = False) -> None:
+        """Cancel a connection's prompts in a session, and end its subscription.
+
+        A turn of a connection that `is_gone` goes on if others subscribe to the session.
+        """
         async with self.lock(turns.session.id):
             if turns.session.is_closed:
                 return
-            await turns.leave(endpoint)
+            await turns.leave(endpoint, is_gone=is_gone)
             if all(each.endpoint is endpoint for each in turns.publisher.stream.subscriptions):
                 await self._on_last_left(self, turns, endpoint)
             else:

@@ -85,6 +85,11 @@ class QueuedPrompt:
         else:
             self._resolve(RequestCancelled("The prompt was cancelled before its turn began"))
 
+    def leave(self) -> None:
+        """Called when its client has gone and its turn goes on: the client need not wait for the end."""
+        self.stop_reason = "cancelled"
+        self._resolve()
+
     def end(self, stop_reason: str, failure: RequestFailed | None) -> None:
         """Called when its turn has ended."""
         self.over.set()
@@ -156,20 +161,34 @@ class TurnQueue:
         if self._current is not None:
             self._current.fail(failure)
 
-    def withdraw(self, endpoint: AgentEndpoint) -> QueuedPrompt | None:
-        """Cancel the prompts of one connection; returns the one that is running and still has to end."""
+    def withdraw(self, endpoint: AgentEndpoint, *, is_gone: bool = True) -> QueuedPrompt | None:
+        """Cancel the prompts of one connection; returns the one that is running and still has to end.
+
+        If the connection `is_gone`, its turn goes on as long as another one listens.
+        """
         for queued in [each for each in self._queue if each.endpoint is endpoint]:
             self._queue.remove(queued)
             queued.cancel()
         current = self._current
-        if current is None or current.queued.endpoint is not endpoint:
+        if current is None:
+            return None
+        prompter = current.queued.endpoint
+        if prompter is not endpoint and (not is_gone or prompter.peer.has_input):
+            return None
+        if is_gone and self._has_listener(endpoint):
+            if prompter is endpoint:
+                current.queued.leave()
             return None
         current.cancel()
         return current.queued
 
-    async def leave(self, endpoint: AgentEndpoint) -> None:
-        """Cancel the prompts of one connection, and wait until they have ended."""
-        running = self.withdraw(endpoint)
+    def _has_listener(self, gone: AgentEndpoint) -> bool:
+        subscribed = [each.endpoint for each in self.publisher.stream.subscriptions]
+        return any(endpoint is not gone and endpoint.peer.has_input for endpoint in subscribed)
+
+    async def leave(self, endpoint: AgentEndpoint, *, is_gone: bool) -> None:
+        """Cancel the prompts of one connection, and wait until they have ended; as `withdraw`."""
+        running = self.withdraw(endpoint, is_gone=is_gone)
         if running is not None:
             await running.over.wait()
 

@@ -141,6 +141,11 @@ class Peer:
         return self._is_open
 
     @property
+    def has_input(self) -> bool:
+        """Whether it is open, and more may arrive from the other side."""
+        return self._is_open and self._closed is None and self._input_end is None
+
+    @property
     def has_room(self) -> bool:
         """Whether a frame can be sent without waiting."""
         return self._is_open and self._backpressure.has_room

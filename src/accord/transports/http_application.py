@@ -95,7 +95,12 @@ class HttpApplication:
             else:
                 await self._http(request, identity)
         except HttpRefusal as refusal:
+            if refusal.status == 401:
+                self.login_refused(request.client_address)
             await request.refuse(refusal)
+
+    def login_refused(self, address: str | None) -> None:
+        """Called for each request from this address that does not say, or not truly, who it is from."""
 
     @property
     def connections(self) -> int:

@@ -47,6 +47,12 @@ class HttpRequest:
         return self._scope.get("user")
 
     @property
+    def client_address(self) -> str | None:
+        """Where the request comes from: a client, or a proxy in front of this server."""
+        client = self._scope.get("client")
+        return str(client[0]) if client else None
+
+    @property
     def extensions(self) -> Mapping[str, Any]:
         """The extensions of ASGI that the server offers."""
         return self._scope.get("extensions") or {}
