@@ -10,12 +10,13 @@ import json
 import logging
 import os
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 from accord.agent.connection import AgentEndpoint
+from accord.transports.transport import Identity
 
 log = logging.getLogger("accord.audit")
 log.propagate = False  # the entries name users and what they do: only for those who ask for them
@@ -28,13 +29,25 @@ AuditEvent: TypeAlias = Literal["connected", "disconnected", "opened", "prompted
 
 def record(event: AuditEvent, endpoint: AgentEndpoint, session_id: str | None = None, **facts: Any) -> None:
     """Write what the user of a connection did."""
+    if log.handlers:
+        info = endpoint.info
+        write(event, endpoint.identity, None if info is None else info.name, session_id, facts)
+
+
+def write(
+    event: AuditEvent,
+    identity: Identity | None,
+    client: str | None,
+    session_id: str | None,
+    facts: Mapping[str, Any],
+) -> None:
+    """Write what a user did with a client of this name."""
     if not log.handlers:
         return
-    identity, info = endpoint.identity, endpoint.info
     entry: dict[str, Any] = {
         "user": None if identity is None else identity.user,
         "token": None if identity is None else identity.token,
-        "client": None if info is None else info.name,
+        "client": client,
     }
     if session_id is not None:
         entry["session"] = session_id

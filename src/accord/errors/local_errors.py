@@ -231,3 +231,7 @@ class HttpRefusal(Exception):
         self.status = status
         self.reason = reason
         self.headers = headers or {}
+
+
+class LimitReached(Exception):
+    """Inside a server only: a limit of it; the text is for the client."""

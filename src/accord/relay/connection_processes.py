@@ -48,6 +48,9 @@ class ConnectionProcesses:
             self._totals.bytes_in += connection.relay.bytes_in
             self._totals.bytes_out += connection.relay.bytes_out
 
+    def drain(self) -> None:
+        """The processes learn of it by the end of their connections."""
+
     async def aclose(self) -> None:
         """The processes end with their connections."""
 

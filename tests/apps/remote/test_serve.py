@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -15,13 +16,14 @@ import pytest
 from accord import Client, Command, ConnectionClosed, Remote, RequestFailed, permissions
 from accord.cli import main
 from accord.local.token_file import TokenFile
+from tests.asgi_driver import until
 from tests.transports.families import wait_gone
 
 pytest.importorskip("hypercorn")
 
 ACCORD = [sys.executable, "-m", "accord"]
 AGENT = """
-import os, sys
+import asyncio, os, sys
 from accord import Agent, Turn
 agent = Agent("served")
 
@@ -29,6 +31,9 @@ agent = Agent("served")
 async def answer(turn: Turn) -> None:
     if turn.text == "pid":
         await turn.say(str(os.getpid()))
+    elif turn.text == "wait":
+        await turn.say("waiting")
+        await asyncio.Event().wait()
     elif turn.text == "die":
         os._exit(3)
     elif turn.text == "ask":
@@ -78,8 +83,8 @@ async def test_an_editor_reaches_an_agent_through_both_programs(agent_file: Path
                 assert await reply_to(client, "ask") == "yes"
 
 
-async def test_each_connection_has_a_process_which_ends_with_it(agent_file: Path):
-    async with serving(agent_file) as (url, _):
+async def test_each_connection_can_have_a_process_which_ends_with_it(agent_file: Path):
+    async with serving(agent_file, "--process-per", "connection") as (url, _):
         async with Client(url) as first, Client(url) as second:
             pids = {int(await reply_to(client, "pid")) for client in (first, second)}
             assert len(pids) == 2
@@ -87,16 +92,69 @@ async def test_each_connection_has_a_process_which_ends_with_it(agent_file: Path
             assert wait_gone(pid)
 
 
-async def test_an_agent_that_dies_ends_its_connection_and_no_other(agent_file: Path):
-    async with serving(agent_file) as (url, _), Client(url) as healthy:
+async def test_a_process_belongs_to_a_session_and_outlives_its_connection(agent_file: Path):
+    async with serving(agent_file) as (url, _):
+        async with Client(url) as first:
+            session = await first.new_session("/")
+            pid = (await session.prompt("pid")).text
+            assert await reply_to(first, "pid") != pid
+        async with Client(url) as second:
+            found = await second.load_session(session.id, "/")
+            assert [each.text for each in found.transcript.messages.values()] == ["pid", pid]
+            assert (await found.prompt("pid")).text == pid
+
+
+async def test_a_session_ends_some_time_after_its_last_client(agent_file: Path):
+    async with serving(agent_file, "--idle-seconds", "1") as (url, _):
+        async with Client(url) as client:
+            pid = int(await reply_to(client, "pid"))
+        assert await asyncio.to_thread(wait_gone, pid)
+
+
+async def test_a_session_belongs_to_its_user(agent_file: Path, tmp_path: Path):
+    tokens = TokenFile(tmp_path / "tokens.json")
+    ada, bob = tokens.create("laptop", "ada"), tokens.create("phone", "bob")
+    async with (
+        serving(agent_file, "--tokens", str(tmp_path / "tokens.json"), "--audit", str(tmp_path / "audit.log")) as (
+            url,
+            _,
+        ),
+        Client(Remote(url, token=ada), on_permission=permissions.allow_all) as first,
+        Client(Remote(url, token=bob)) as second,
+    ):
+        session = await first.new_session("/")
+        with pytest.raises(RequestFailed, match="not found"):
+            await second.load_session(session.id, "/")
+        assert (await session.prompt("ask")).text == "yes"
+    lines = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
+    told = [(each["event"], each["user"]) for each in lines if each["event"] in ("opened", "prompted", "answered")]
+    assert told == [("opened", "ada"), ("prompted", "ada"), ("answered", "ada")]
+    (answer,) = [each for each in lines if each["event"] == "answered"]
+    assert (answer["request"], answer["allowed"]) == ("Delete everything", True)
+
+
+@pytest.mark.parametrize("mode", ["session", "connection"])
+async def test_an_agent_that_dies_fails_its_requests_and_no_others(agent_file: Path, mode: str):
+    async with serving(agent_file, "--process-per", mode) as (url, _), Client(url) as healthy:
         async with Client(Remote(url, resume_seconds=0)) as client:
             with pytest.raises((RequestFailed, ConnectionClosed), match="exit code 3"):
                 await reply_to(client, "die")
         assert await reply_to(healthy, "still here") == "still here "
 
 
-async def test_sigterm_ends_the_server_and_its_processes(agent_file: Path):
-    async with serving(agent_file) as (url, process):
+async def test_sigterm_in_the_middle_of_a_turn_cancels_it(agent_file: Path):
+    async with serving(agent_file) as (url, process), Client(Remote(url, resume_seconds=0)) as client:
+        session = await client.new_session("/")
+        reply = session.prompt("wait")
+        await until(lambda: any(each.text == "waiting" for each in session.transcript.messages.values()))
+        process.send_signal(signal.SIGTERM)
+        assert (await reply).stop_reason == "cancelled"
+        assert await process.wait() == 0
+
+
+@pytest.mark.parametrize("mode", ["session", "connection"])
+async def test_sigterm_ends_the_server_and_its_processes(agent_file: Path, mode: str):
+    async with serving(agent_file, "--process-per", mode) as (url, process):
         async with Client(Remote(url, resume_seconds=0)) as client:
             pid = int(await reply_to(client, "pid"))
             process.send_signal(signal.SIGTERM)
@@ -136,6 +194,7 @@ async def test_health_and_readiness_need_no_token(agent_file: Path, tmp_path: Pa
         (["serve"], "accord serve -- COMMAND"),
         (["serve", "--", "no-such-program"], "no-such-program"),
         (["serve", "--connections", "0", "--", "true"], "from 1 to 100000"),
+        (["serve", "--idle-seconds", "soon", "--", "true"], "--idle-seconds takes a number"),
         (["serve", "--http", "0.0.0.0:0", "--", "true"], "tokens"),
         (["serve", "--tls-cert", "x", "--", "true"], "both --tls-cert and --tls-key"),
         (["connect"], "accord connect URL"),
