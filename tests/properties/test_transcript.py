@@ -361,6 +361,10 @@ def test_a_transcript_holds_what_the_model_holds(history: list[Any]):
     places |= {("plan", key): value for key, value in transcript.plans.items()}
     places |= {("compaction", key): value for key, value in transcript.compactions.items()}
     assert transcript.timeline == [places[key] if isinstance(key, tuple) else key for key in model.timeline]
+    assert [transcript.last] == (transcript.timeline[-1:] or [None])
+    assert {call.id for call in transcript.open_calls} == {
+        id for id, call in transcript.tool_calls.items() if not call.finished
+    }
     assert transcript.info == Info(**model.fields.pop("info"))
     assert {name: getattr(transcript, name) for name in model.fields} == model.fields
 
@@ -439,6 +443,8 @@ def test_what_a_change_shows_stays_as_it_was(history: list[Any]):
 def test_the_weight_is_that_of_the_content_and_within_the_limit(history: list[Any], byte_limit: int):
     transcript = told(history, byte_limit)
     assert transcript._weight == weight(transcript) <= byte_limit
+    still_open = [call.id for call in transcript.tool_calls.values() if not call.finished]
+    assert sorted(call.id for call in transcript.open_calls) == sorted(still_open)
 
 
 PROMPTS = st.builds(

@@ -342,9 +342,8 @@ class SessionMethods:
             for patch in patches:
                 transcript.apply(patch)
             await asyncio.sleep(0)
-        for call in list(transcript.tool_calls.values()):
-            if not call.finished:
-                publisher.send_nowait(ToolCallPatch(id=call.id, status="failed"), silent=True)
+        for call in transcript.open_calls:
+            publisher.send_nowait(ToolCallPatch(id=call.id, status="failed"), silent=True)
         session.previous_options = session.options
         transcript.apply(OptionsPatch(options=initial_options(self._definition, session)))
         transcript.apply(self._commands())

@@ -316,8 +316,8 @@ class TurnQueue:
         publisher, state = self.publisher, current.state
         state.is_over = True
         status = "failed" if failure else "cancelled" if stop_reason == "cancelled" else "completed"
-        for call in list(publisher.transcript.tool_calls.values()):
-            if not call.finished and call.id not in publisher.background:
+        for call in publisher.transcript.open_calls:
+            if call.id not in publisher.background:
                 publisher.send_nowait(ToolCallPatch(id=call.id, status=status))  # FN-25
         if failure is not None or stop_reason != "end_turn":
             publisher.pause_plans(state.plan_ids)

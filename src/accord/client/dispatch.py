@@ -131,7 +131,10 @@ class MessageDispatcher:
 def _call_patch(patch: ToolCallPatch, session: OpenSession) -> ToolCallPatch:
     """The patch in a permission request, with the id of the call that it is for."""
     calls = session.transcript.tool_calls
-    if patch.id not in calls and (match := open_call_for(patch, calls.values(), session.cwd)) is not None:
+    if (
+        patch.id not in calls
+        and (match := open_call_for(patch, session.transcript.open_calls, session.cwd)) is not None
+    ):
         patch = replace(patch, id=match.id)
     return with_streamed_input(patch, calls.get(patch.id))
 

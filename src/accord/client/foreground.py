@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from accord.session import Transcript
 from accord.session.entities import USER, Message, Plan, State, ToolCall
 from accord.session.limits import LimitedDict
-from accord.session.updates import Patch, PlanPatch, ToolCallPatch
+from accord.session.updates import Patch, PlanPatch, ToolCallAppend, ToolCallPatch
 
 
 class Foreground:
@@ -25,11 +25,11 @@ class Foreground:
         self._take = take
         self._open_before: set[str] | None = None
         """The calls that were open when the turn began; None while no turn runs."""
-        self._left_before: set[str] = set()
-        """The calls that an earlier turn had left without a result by then, also if they were updated since."""
-        self._plans_before: dict[str, Plan] = {}
-        self._left: set[str] = set()
-        self._left_plans: set[str] = set()
+        self._reopened: set[str] = set()
+        """The calls that an earlier turn had left without a result and that were updated since."""
+        self._reopened_plans: set[str] = set()
+        self._plans: LimitedDict[bool] = LimitedDict()
+        """The plans that were updated in the turn."""
         self._refusals: LimitedDict[bool] = LimitedDict()
         self._has_refusal = False
 
@@ -40,17 +40,26 @@ class Foreground:
     def begin(self) -> None:
         """A turn begins; what is open now belongs to something else. No effect while a turn runs."""
         if self._open_before is None:
-            transcript = self._transcript
-            calls = transcript.tool_calls.items()
-            self._left_before = {id for id, call in calls if call.ended_without_result or id in self._left}
-            self._open_before = {id for id, call in calls if not call.finished} - self._left_before
-            self._plans_before = dict(transcript.plans)
+            self._open_before = {call.id for call in self._transcript.open_calls} - self._reopened
+
+    def note_update(self, patch: Patch) -> None:
+        """A patch will be applied. What was left without a result is open again, until the turn ends."""
+        if isinstance(patch, ToolCallPatch | ToolCallAppend):
+            call = self._transcript.tool_calls.get(patch.id)
+            if call is not None and call.ended_without_result:
+                self._reopened.add(patch.id)
+        elif isinstance(patch, PlanPatch) and not patch.plan.ended_without_result:
+            plan = self._transcript.plans.get(patch.plan.id)
+            if self._open_before is not None:
+                self._plans.put(patch.plan.id, True)
+            elif plan is not None and plan.ended_without_result:
+                self._reopened_plans.add(plan.id)
 
     def begin_call(self, tool_call_id: str) -> None:
         """A call begins, perhaps under the id of an earlier one: it belongs to the turn that runs."""
         if self._open_before is not None:
             self._open_before.discard(tool_call_id)
-            self._left_before.discard(tool_call_id)
+            self._reopened.discard(tool_call_id)
 
     def begin_replay(self) -> None:
         """A history will be replayed: nobody works on what it leaves open."""
@@ -73,7 +82,7 @@ class Foreground:
 
     def cancel(self) -> None:
         """Mark the open calls of the turn as cancelled, until the agent says otherwise (CANCEL-03)."""
-        for id in [id for id in self._open_calls() if id not in self._left_before]:
+        for id in [id for id in self._open_calls() if id not in self._reopened]:
             self._take(ToolCallPatch(id=id, status="cancelled"), 0)
 
     def end(self, *, is_clean: bool) -> None:
@@ -85,10 +94,8 @@ class Foreground:
                 self._close_call(id)
         if self._open_before is not None:
             self._end_plans(is_clean=is_clean and not self._has_refusal)
-            calls = self._transcript.tool_calls.items()
-            self._left = {id for id, call in calls if call.ended_without_result}
-        self._open_before, self._plans_before, self._has_refusal = None, {}, False
-        self._left_before.clear()
+            self._reopened.clear()
+        self._open_before, self._has_refusal = None, False
         self._refusals.clear()
 
     def rest(self, state: State) -> None:
@@ -97,11 +104,12 @@ class Foreground:
 
     def _end_plans(self, *, is_clean: bool) -> None:
         plans = self._transcript.plans
-        for plan in list(plans.values()):
-            is_own = self._plans_before.get(plan.id) is not plan
-            if (is_own and not is_clean) or (not is_own and plan.id in self._left_plans):
-                self._close_plan(plan)
-        self._left_plans = {id for id, plan in plans.items() if plan.ended_without_result}
+        own = [] if is_clean else [id for id in plans if id in self._plans]
+        for id in (*own, *self._reopened_plans):
+            if id in plans and (id not in self._plans or not is_clean):
+                self._close_plan(plans[id])
+        self._reopened_plans.clear()
+        self._plans.clear()
 
     def close_all(self, *, is_closed_here: bool = False) -> None:
         """The agent is gone: close everything that is open, background work included.
@@ -109,8 +117,8 @@ class Foreground:
         If this side closed the connection (`is_closed_here`), a plan between two turns stays as its turn left it.
         """
         transcript, is_resting = self._transcript, self._open_before is None
-        for id in [id for id, call in transcript.tool_calls.items() if not call.finished]:
-            self._close_call(id)
+        for call in transcript.open_calls:
+            self._close_call(call.id)
         for plan in [] if is_closed_here and is_resting else list(transcript.plans.values()):
             self._close_plan(plan)
 
@@ -118,9 +126,9 @@ class Foreground:
         before = self._open_before
         if before is None:
             return
-        for id, call in self._transcript.tool_calls.items():
-            if not call.finished and id not in before and not self.is_background(id):
-                yield id
+        for call in self._transcript.open_calls:
+            if call.id not in before and not self.is_background(call.id):
+                yield call.id
 
     def _close_call(self, id: str) -> None:
         self._take(ToolCallPatch(id=id, ended_without_result=True), 0)

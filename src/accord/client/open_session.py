@@ -94,8 +94,10 @@ class OpenSession:
     def take(self, patch: Patch, size: int) -> None:
         """Apply a patch of `size` bytes, and hand on the update."""
         turn = self._running
-        if type(patch) is ToolCallPatch:
-            self._log_oddity(patch)
+        if type(patch) is not MessageAppend:
+            self.foreground.note_update(patch)
+            if type(patch) is ToolCallPatch:
+                self._log_oddity(patch)
         if turn is None:
             self._take_unprompted(patch, size)
         elif getattr(patch, "role", None) == USER and turn.prompt.awaits_echo:

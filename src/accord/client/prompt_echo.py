@@ -168,8 +168,8 @@ class PromptMessage:
     @property
     def is_last(self) -> bool:
         """Whether nothing follows it in the transcript."""
-        timeline = self._transcript.timeline
-        return bool(timeline) and isinstance(last := timeline[-1], Message) and (last.role, last.id) == (USER, self.id)
+        last = self._transcript.last
+        return isinstance(last, Message) and (last.role, last.id) == (USER, self.id)
 
     def _is_known(self, agent_id: str) -> bool:
         return (USER, agent_id) in self._transcript.messages

@@ -25,6 +25,8 @@ from accord.session.updates import UnknownPatch
 Key: TypeAlias = tuple[str, Any]
 """The name of a table, and the key in it."""
 
+_REBUILD_EVERY = 4096  # a dict looks for its first entry among all that have gone, until it is filled anew
+
 
 class LimitedTables:
     """Past `byte_limit` the content that has been left alone for longest goes first, and its entity stays as `dropped`.
@@ -48,6 +50,7 @@ class LimitedTables:
         """The plans, by id."""
         self.compactions: dict[str, Compaction] = {}
         """The compactions of the context, by id."""
+        self._open_calls: dict[str, None] = {}
         self._unknown: dict[int, UnknownPatch] = {}
         self._tables: dict[str, dict[Any, Any]] = {
             "messages": self.messages,
@@ -90,9 +93,15 @@ class LimitedTables:
         self._holding.pop((table, key), None)
         self._order.pop((table, key), None)
         entity = self._tables[table].pop(key)
+        if table == "tool_calls":
+            self._open_calls.pop(key, None)
         self._weight -= content_weight(table, entity)
         self._room += details_weight(table, entity)
         self.forgotten += 1
+        if self.forgotten % _REBUILD_EVERY == 0:
+            entries = self._tables[table].copy()
+            self._tables[table].clear()
+            self._tables[table].update(entries)
         if entity is self.telling:
             self.telling = None
 

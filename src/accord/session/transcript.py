@@ -8,7 +8,7 @@ creates its entity, also when it comes with a piece (AMB-54). Order of receipt i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import count
+from itertools import count, takewhile
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ from accord.session.entities import (
     ToolCall,
     Usage,
 )
-from accord.session.limits import LimitedTables
+from accord.session.limits import Key, LimitedTables
 from accord.session.memory_estimate import (
     TRANSCRIPT_BYTES,
     content_weight,
@@ -84,6 +84,17 @@ class Transcript(LimitedTables):
     def timeline(self) -> list[Place]:
         """Messages, tool calls, plans, compactions and unknown updates, in the order in which they first appeared."""
         return [self._tables[table][key] for table, key in self._order]
+
+    @property
+    def last(self) -> Place | None:
+        """The last entry of the timeline; None if it is empty."""
+        place = next(reversed(self._order), None)
+        return None if place is None else self._tables[place[0]][place[1]]
+
+    @property
+    def open_calls(self) -> list[ToolCall]:
+        """The tool calls that have not ended; however many have, it takes no longer."""
+        return [self.tool_calls[id] for id in self._open_calls]
 
     def apply(self, report: Patch | PromptPatch) -> Update:
         """Take in what was reported. The change carries the report, and what it concerns as it is now."""
@@ -151,22 +162,26 @@ class Transcript(LimitedTables):
         old, new = ("messages", (USER, message.id)), ("messages", (USER, new_id))
         stays = self.messages.get(new[1], message)
         self._holding.pop(old, None)
-        if stays is not message or goes_last:
-            del self._order[old]
+        following = [] if stays is not message or goes_last else self._following(old)
+        del self._order[old], self.messages[old[1]]
         if stays is message:
-            self._order = {new if place == old else place: None for place in self._order}
-            self._order[new] = None  # at the end, if it is not there
             self._room -= weigh_detail(new_id) - weigh_detail(message.id)
             message.id = new_id
+            self._order[new], self.messages[new[1]] = None, message
         else:
             self._weight -= message.weight
             self._room += details_weight("messages", message)
+        for place in following:
+            self._order[place] = self._order.pop(place)
+            if place[0] == "messages":
+                self.messages[place[1]] = self.messages.pop(place[1])
         self._hold(new, stays)
-        del self.messages[old[1]]
-        self.messages[new[1]] = stays
-        for key in [key for table, key in self._order if table == "messages" and key in self.messages]:
-            self.messages[key] = self.messages.pop(key)  # in the order of the timeline
         return stays
+
+    def _following(self, place: Key) -> list[Key]:
+        """The places after this one. A prompt has few, however long the timeline is."""
+        following = list(takewhile(lambda other: other != place, reversed(self._order)))
+        return following[::-1]
 
     def _unused_id(self) -> str:
         while True:
@@ -206,6 +221,7 @@ class Transcript(LimitedTables):
         if report.raw_output is not UNSET:
             growth += weigh(report.raw_output) - weigh(call.raw_output)
             call.raw_output = report.raw_output
+        self._note_end(call)
         self._change("tool_calls", before, call, growth)
         return updates.ToolCallChanged(call=call, patch=report, created=created)
 
@@ -213,8 +229,15 @@ class Transcript(LimitedTables):
         call, created = self._renewed("tool_calls", report.id, ToolCall)
         call.content = append_item(call.content, report.item)
         call.ended_without_result = False
+        self._note_end(call)
         self._change("tool_calls", None if created else call, call, weigh_piece(report.item))
         return updates.ToolCallChanged(call=call, patch=report, created=created)
+
+    def _note_end(self, call: ToolCall) -> None:
+        if call.finished:
+            self._open_calls.pop(call.id, None)
+        else:
+            self._open_calls[call.id] = None
 
     def _terminal_patch(self, report: updates.TerminalPatch) -> Update:
         before = self.terminals.get(report.id)
