@@ -16,6 +16,7 @@ import pytest
 from accord.apps.console.error_messages import AgentOutput, explain_error
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.screen.errors import error_block, reopen_error_block
+from accord.apps.console.screen.key_bindings import KeyBindings
 from accord.client.client import Client
 from accord.client.session import Session
 from accord.client.target import Command
@@ -126,10 +127,10 @@ async def test_a_stopped_agent_keeps_its_session_until_a_person_takes_it_over(ag
 
 
 def test_the_screen_says_who_has_a_session_and_what_to_do():
-    in_use = reopen_error_block(SessionInUse("s", 4711, "host", "2026-01-02T03:04:05Z"))
+    in_use = reopen_error_block(SessionInUse("s", 4711, "host", "2026-01-02T03:04:05Z"), KeyBindings())
     assert "pid 4711 on host, since 2026-01-02T03:04:05Z" in in_use.title
     assert "accord sessions --take-over" in in_use.advice
-    fenced = error_block(Fenced("s", 4711, "host", "2026-01-02T03:04:05Z"))
+    fenced = error_block(Fenced("s", 4711, "host", "2026-01-02T03:04:05Z"), KeyBindings())
     assert "taken over by another process: pid 4711 on host" in fenced.title
     assert "F5" in fenced.advice
 

@@ -181,7 +181,7 @@ async def test_the_list_on_the_screen_is_of_what_was_held_here(tmp_path: Path):
     )
     async with opened(agent, tmp_path, version=1, records=records) as stage:
         await stage.press("f3")
-        await stage.shows("The old one", "ctrl+x delete")
+        await stage.shows("The old one", "Ctrl+X delete")
         await stage.press("enter")
         await stage.shows("Long ago", "this agent cannot reopen sessions")
         await stage.press("f3")

@@ -12,6 +12,7 @@ from accord.apps.console.error_messages import AgentOutput, explain_error
 from accord.apps.console.errors import ExitStatus
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.screen.errors import agent_error_block
+from accord.apps.console.screen.key_bindings import KeyBindings
 from accord.client.target import Command
 from accord.errors import ConnectionClosed, DeadlineExceeded
 from accord.testing import ScriptedAgent, program
@@ -152,7 +153,7 @@ class TestTheAdviceToCheckTheCommand:
         assert "what it wrote to stdout is no ACP" in failed.reason
         assert self.CHECK in failed.advice
         assert failed.last_words.strip() == line.decode()
-        assert "look for its flag for ACP" in agent_error_block(error, "starting", AGENT, output).advice
+        assert "look for its flag for ACP" in agent_error_block(error, "starting", AGENT, output, KeyBindings()).advice
 
 
 def named(name: str, **answers: Any) -> ScriptedAgent:

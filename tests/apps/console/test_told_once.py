@@ -171,7 +171,7 @@ class TestAHistoryThatAnAgentTellsWithAResume:
             await stage.send("Question one")
             await stage.idle()
             agent.die(1)
-            await stage.shows("F5 to restart")
+            await stage.shows("F5 restarts the agent")
             await stage.press("f5")
             await stage.shows("● ready", "▌ Question two", "Answer two")
             assert stage.conversation.count("Question one") == 1
@@ -230,7 +230,7 @@ class TestAPrompt:
             asked = await agent.next("session/prompt")
             await stage.shows("▌ Buy milk")
             ends(agent, asked)
-            await stage.shows("F5 to restart" if ends is dies else "● ready")
+            await stage.shows("F5 restarts the agent" if ends is dies else "● ready")
             assert stage.conversation.count("Buy milk") == 1
             assert "not accepted" not in stage.conversation
             assert as_markdown(stage.tab.session.transcript).count("Buy milk") == 1

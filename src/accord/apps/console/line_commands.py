@@ -62,7 +62,7 @@ class LineCommands:
         own = parse_own_command(text, session.commands)
         if own is not None:
             return await self._run_own(*own, session, known)
-        message = unknown_command(text, session.commands, MEANINGS, "Type it again to send it as text.")
+        message = unknown_command(text, session.commands, "Type it again to send it as text.", MEANINGS)
         if message is None or text == self._unknown:
             self._unknown = ""
             return None

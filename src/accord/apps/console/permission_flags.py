@@ -150,7 +150,7 @@ async def _ask(
 ) -> PermissionOption | None:
     lines = [f"May the agent {permission_summary(request)}?", *_details(request, cwd)]
     lines += [f"  {number}  {exact_line(option.name)}" for number, option in enumerate(request.options, start=1)]
-    lines += [f"  {always_scope(request, keeper, forgets=False)}"] if offers_always(request) else []
+    lines += [f"  {always_scope(request, keeper)}"] if offers_always(request) else []
     async with dialog.attention():
         if not await dialog.reads(lines):
             return None
@@ -274,22 +274,23 @@ def offers_always(request: PermissionRequest) -> bool:
     return any(option.kind.endswith("_always") for option in request.options)
 
 
-def always_scope(request: PermissionRequest, keeper: ChoiceOwner, *, forgets: bool) -> str:
-    """One sentence: what an answer for always covers, and until when. `forgets`: the user can choose Forget."""
+def always_scope(request: PermissionRequest, keeper: ChoiceOwner, forget: str = "") -> str:
+    """One sentence: what an answer for always covers, and until when. `forget` revokes it, if there is such a command."""
     kinds = {option.kind for option in request.options}
     words = [word for word, kind in (("Always", "allow_always"), ("never", "reject_always")) if kind in kinds]
     cover = f"{' and '.join(words).capitalize()} cover{'s' * (len(words) == 1)}"
     if allows_all_writes(request):
-        forget = "Forget (Ctrl+P) or " if forgets else ""
-        return f"{cover} every file that the agent writes in this session, until {forget}the agent ends."
+        until = " or ".join(filter(None, [forget, "the agent ends"]))
+        return f"{cover} every file that the agent writes in this session, until {until}."
     if keeper == "built-in agent":
-        ways = "Forget (Ctrl+P) or `accord permissions`" if forgets else "`accord permissions`"
+        ways = " or ".join(filter(None, [forget, "`accord permissions`"]))
         return f"{cover} what the answer says, in this project, until {ways} revokes it."
     if keeper == "other agent" or same_action(request) is None:
         return f"{cover} what the agent takes it to cover; accord saves nothing and cannot undo it."
     is_command = isinstance(request.subject, CommandSubject)
     what = "exactly this command in this directory" if is_command else "the same kind, title, input and files"
-    return f"{cover} {what}, in this session, until Forget (Ctrl+P) or exit; accord cannot undo what the agent saves."
+    until = " or ".join(filter(None, [forget, "exit"]))
+    return f"{cover} {what}, in this session, until {until}; accord cannot undo what the agent saves."
 
 
 async def forget_choices(client: Client, session_ids: Iterable[str]) -> int:

@@ -35,7 +35,7 @@ OWN_COMMANDS = {
     for command in (
         OwnCommand("help", "all keys and commands", "keys", is_reserved=True),
         OwnCommand("new", "a new session in a tab", "new_session"),
-        OwnCommand("clear", "a new session in this tab; F3 reopens the old one"),
+        OwnCommand("clear", "a new session in this tab; `/resume` reopens the old one"),
         OwnCommand("resume", "open, fork or delete an earlier session", "sessions"),
         OwnCommand("undo", "go back to the files before a turn, after a preview"),
         OwnCommand("diff", "all files changed in this session", "review"),
@@ -82,8 +82,8 @@ def agent_text(text: str, commands: Sequence[SlashCommand]) -> str:
 def unknown_command(
     text: str,
     commands: Sequence[SlashCommand],
+    advice: str,
     own: Iterable[str] = OWN_COMMANDS,
-    advice: str = "Enter again sends it as text.",
 ) -> str | None:
     """The sentence about a `/word` that is nobody's command; None for any other text, also for a path.
 
@@ -130,7 +130,11 @@ def command_meanings(commands: Sequence[SlashCommand], own: Mapping[str, str] | 
         meaning = f"{one_line(command.description)}{f'  <{one_line(command.hint)}>' if command.hint else ''}"
         name = f"{_AGENT}{command.name}" if command.name in own and _is_reserved(command.name) else command.name
         meanings[name] = f"{meaning}  (agent)" if command.name in own else meaning
-    ours = {f"{_OWN}{name}" if name in meanings else name: f"{meaning}  (accord)" for name, meaning in own.items()}
+    mark = "  (accord)" if meanings else ""  # nothing to tell apart without commands of the agent
+    ours = {
+        f"{_OWN}{name}" if name in meanings else name: f"{meaning.replace('`', '')}{mark}"
+        for name, meaning in own.items()
+    }
     return meanings | ours
 
 

@@ -14,8 +14,9 @@ from accord.apps.console.screen.app import ScreenApp
 from accord.apps.console.screen.blocks.messages import LONG_CHARACTERS, LONG_LINES, READABLE_WIDTH
 from accord.apps.console.screen.drawing.diffs import SIDE_BY_SIDE
 from accord.apps.console.screen.drawing.palette import READABLE, VISIBLE
-from accord.apps.console.screen.key_bindings import KeyBindings
-from accord.apps.console.screen.main_screen import KEYS, MainScreen
+from accord.apps.console.screen.key_bindings import KEYS, KeyBindings
+from accord.apps.console.screen.main_screen import MainScreen
+from accord.apps.console.screen.pages.keys_page import key_groups
 from accord.apps.console.screen.prompt_queue import QueuePanel
 from accord.apps.console.screen.undo import PATIENCE
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
@@ -24,7 +25,7 @@ from accord.local import checkpoint_log, checkpoints, shadow_repository
 from tests.apps.console.screen import headless
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
-GROUPS = KeyBindings().groups()
+GROUPS = key_groups(KeyBindings())
 PAGE = (DOCS / "screen.md").read_text(encoding="utf-8")
 
 

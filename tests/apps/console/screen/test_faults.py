@@ -65,7 +65,7 @@ async def test_an_agent_that_begins_to_print_garbage_in_a_turn_is_ended(tmp_path
     async with opened(agent, tmp_path, version=1) as stage:
         await stage.send("Go")
         await told(
-            stage, "prints something that is not ACP", "'DEBUG: tick'", "F5 to restart the agent with this session"
+            stage, "prints something that is not ACP", "'DEBUG: tick'", "F5 restarts the agent with this session"
         )
 
 
@@ -138,7 +138,7 @@ async def test_an_agent_that_dies_in_a_turn_is_started_again_with_its_session(tm
     agent.on("session/resume", {})
     async with opened(agent, tmp_path, version=1) as stage:
         await stage.send("Hi")
-        await told(stage, "is gone while answering", "exit code 7", "│ out of coffee", "F5 to restart the agent")
+        await told(stage, "is gone while answering", "exit code 7", "│ out of coffee", "F5 restarts the agent")
         await stage.send("Still there?")
         await stage.shows("1 Still there?")
         agent.on("session/prompt", agent.reply("Here again"))

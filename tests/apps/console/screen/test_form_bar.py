@@ -196,9 +196,9 @@ async def test_a_form_that_has_not_the_keys_says_how_to_get_there(tmp_path):
         await stage.send("Go")
         await stage.type("wait")
         asks.set()
-        await stage.shows("The agent asks", "tab to answer")
+        await stage.shows("The agent asks", "Tab to answer")
         await stage.press("tab")
         await stage.shows("enter send")
-        assert "tab to answer" not in stage.text
+        assert "Tab to answer" not in stage.text
         await stage.press("escape")
         await stage.idle()

@@ -19,10 +19,10 @@ async def test_escape_stops_the_turn_and_says_so(tmp_path, version):
         await stage.send("Go")
         asked = await agent.next("session/prompt")
         agent.begin(asked)
-        await stage.shows("esc stops")
+        await stage.shows("Esc stops")
         await stage.press("escape")
         await agent.next("session/cancel")
-        await stage.shows("stopping… esc again kills the agent")
+        await stage.shows("stopping… Esc again kills the agent")
         agent.finish(asked, "cancelled")
         await stage.shows("● ready", "stopped")
 
@@ -54,7 +54,7 @@ async def test_ctrl_c_held_down_stops_and_does_not_leave(tmp_path):
         await stage.press("ctrl+c")
         assert stage.prompt == ""
         await stage.press("ctrl+c")
-        await stage.shows("Press Ctrl-C again to quit.")
+        await stage.shows("Press Ctrl+C again to quit.")
 
 
 @pytest.mark.parametrize("presses", [3, 4, 5, 6])
@@ -62,7 +62,7 @@ async def test_ctrl_c_held_down_in_an_empty_prompt_does_not_leave(tmp_path, monk
     monkeypatch.setattr(interrupts, "REPEAT_SECONDS", 60.0)
     async with opened(ScriptedAgent(1), tmp_path, version=1) as stage:
         await stage.press(*["ctrl+c"] * presses)
-        await stage.shows("Press Ctrl-C again to quit.")
+        await stage.shows("Press Ctrl+C again to quit.")
         assert stage.app.interrupts._exit is None
 
 
@@ -145,19 +145,19 @@ async def test_an_agent_that_worked_by_itself_and_was_stopped_lives_on(tmp_path)
         await stage.shows("working")
         await stage.press("escape")
         await agent.next("session/cancel")
-        await stage.shows("stopping… esc again kills the agent")
+        await stage.shows("stopping… Esc again kills the agent")
         agent.update("state_update", state="idle")
         await stage.shows("● ready")
         await stage.press("escape")
         agent.update("state_update", state="running")
-        await stage.shows("working", "esc stops")
+        await stage.shows("working", "Esc stops")
         await stage.press("escape")
         await agent.next("session/cancel")
         agent.update("state_update", state="idle")
         await stage.shows("● ready")
         await stage.send("Go")
         asked = await agent.next("session/prompt")
-        await stage.shows("esc stops")
+        await stage.shows("Esc stops")
         agent.begin(asked)
         agent.finish(asked)
         await stage.idle()
@@ -217,7 +217,7 @@ async def test_what_waits_is_held_after_a_stop_until_something_is_sent(tmp_path)
         await stage.send("three")
         assert "held since" not in stage.text
         await stage.press("escape")
-        await stage.shows("Next 2 held after the stop, ctrl+s continues")
+        await stage.shows("Next 2 held after the stop, Ctrl+S continues")
         agent.finish(asked, "cancelled")
         await stage.shows("● ready", "1 two", "2 three")
         assert len(agent.calls("session/prompt")) == 1

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from accord.apps.coder.settings.settings import KEY_ACTIONS
-from accord.apps.console.screen.key_bindings import ACTIONS, KeyBindings
+from accord.apps.console.screen.key_bindings import ACTIONS, KeyBindings, key_label
+from accord.apps.console.screen.pages.keys_page import key_groups
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "screen.md"
+ROOT = Path(__file__).resolve().parents[4]
+PAGE = ROOT / "docs" / "screen.md"
+SCREEN = ROOT / "src" / "accord" / "apps" / "console" / "screen"
 
 
 def test_the_settings_know_every_action_and_the_page_lists_its_keys():
@@ -70,7 +76,73 @@ async def test_enter_makes_a_new_line_if_another_key_sends(tmp_path):
         await stage.press("alt+enter")
         await stage.shows("Heard.")
         await stage.press("f1", "end")
-        assert KeyBindings(chosen).groups()["In the prompt"][:2] == [
+        assert key_groups(KeyBindings(chosen))["In the prompt"][:2] == [
             ("Alt+Enter", "send"),
             ("Enter, \\ Alt+Enter", "new line"),
         ]
+
+
+def texts_of(file: Path) -> Iterator[str]:
+    """The texts in a module that are not docstrings."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes:
+            yield node.value
+
+
+def test_no_text_names_the_default_key_of_an_action():
+    labels = {key_label(key) for name in ACTIONS for key in KeyBindings().of(name)} - {"Enter", "PgUp", "PgDn"}
+    default = re.compile(rf"(?<![\w+])({'|'.join(map(re.escape, labels))}|F[1-5]|\^[A-Z])(?![\w+])")
+    own = ("key_bindings", "keys_page")
+    found = [
+        f"{file.stem}: {text}"
+        for file in SCREEN.rglob("*.py")
+        if file.stem not in own
+        for text in texts_of(file)
+        if " " in text and default.search(text)
+    ]
+    # Keys of a page or a list of its own, which the settings do not change.
+    expected = {"wire_log: ↑↓ select · Tab to the text · F5 refresh · Esc close"}
+    assert set(found) == expected
+
+
+async def test_the_hints_name_the_keys_in_force(tmp_path):
+    agent = ScriptedAgent(1)
+
+    async def ask(prompt: Any) -> None:
+        options = [{"optionId": kind, "name": kind, "kind": kind} for kind in ("allow_always", "reject_once")]
+        about = {"sessionId": agent.session_id, "toolCall": {"toolCallId": "t", "title": "Make"}, "options": options}
+        await agent.ask("session/request_permission", about)
+        agent.finish(prompt)
+
+    agent.on("session/prompt", ask)
+    chosen = {"send": ["f9"], "next_focus": ["f6"], "keys": ["f7"], "exit": ["f8"], "next_mode": [], "restart": ["f12"]}
+    async with opened(agent, tmp_path, version=1, keys=chosen | {"command_palette": ["f10"]}) as stage:
+        await stage.shows(
+            "press F9", "F6 inserts an example, F9 sends it", "/options mode   F7 keys   F8 quit", "F7 keys"
+        )
+        await stage.type("/nonsense")
+        await stage.press("f9")
+        await stage.shows("F9 again")
+        await stage.press("ctrl+c", "x", "f9")
+        await stage.asked()
+        await stage.shows("F6 to the prompt", "Forget (F10)")
+        await stage.press("f6", "y", "f9")
+        await stage.shows("F6 selects")
+
+
+async def test_the_advice_of_an_error_names_the_keys_in_force(tmp_path):
+    chosen = {"restart": ["f6"], "log": []}
+    async with opened("no-such-agent-anywhere", tmp_path, ready=False, keys=chosen) as stage:
+        await stage.shows("F6 tries again, /log shows the wire log", "agent ended, F6 restarts it")
+        await stage.send("x")
+        await stage.shows("F6 restarts it;")
+
+
+async def test_the_key_that_opens_the_keys_page_closes_it(tmp_path):
+    async with opened(ScriptedAgent(1), tmp_path, version=1, keys={"keys": ["f6"]}) as stage:
+        await stage.press("f6")
+        await stage.shows("Keys and commands")
+        await stage.press("f6")
+        await stage.until(lambda: stage.app.screen is stage.app.main)

@@ -11,7 +11,7 @@ from textual.theme import BUILTIN_THEMES
 from accord import Agent, Turn
 from accord.apps.coder.models.offline_requests import Create, parse_request
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.screen.blocks.welcome import EXAMPLES, NO_MODEL, OTHER_MODELS
+from accord.apps.console.screen.blocks.welcome import EXAMPLES, NO_MODEL
 from accord.apps.console.screen.drawing.palette import READABLE, VISIBLE, contrast, make_palette, readable_color
 from accord.apps.console.screen.slash_completion import MOST_LINES
 from accord.apps.console.screen.themes import THEMES, default_theme
@@ -119,7 +119,7 @@ async def test_the_answers_and_the_prompt_have_room_whatever_else_is_there(size,
         stage.app.prompt.focus()
         stage.app.prompt.set_text("\n".join(f"line {number}" for number in range(12)))
         await stage.shows(
-            "Permission", "Allow", "Reject", "tab to answer", "Next 3", "line 11", "waiting for your answer"
+            "Permission", "Allow", "Reject", "Tab to answer", "Next 3", "line 11", "waiting for your answer"
         )
 
 
@@ -280,7 +280,7 @@ async def test_the_scrollbar_can_be_seen_in_every_theme(tmp_path):
     ("source", "models", "hint"),
     [
         ("built-in", ["offline"], NO_MODEL),
-        ("built-in", ["offline", "openai:gpt-5"], OTHER_MODELS),
+        ("built-in", ["offline", "openai:gpt-5"], "A real model: F2 chooses one"),
         ("built-in", ["openai:gpt-5", "offline"], ""),
         ("preset", ["offline"], ""),
     ],

@@ -101,7 +101,7 @@ async def test_a_screen_that_becomes_higher_has_its_frames_again(tmp_path):
         await stage.until(lambda: stage.app.main.has_class("tight"))
         await stage.pilot.resize_terminal(100, 36)
         await stage.until(lambda: not stage.app.main.has_class("tight"))
-        await stage.shows("╭", "cover the same kind", "esc cancel")
+        await stage.shows("╭", "cover the same kind", "Esc cancel")
         await stage.pilot.resize_terminal(40, 10)
         await stage.until(lambda: stage.app.main.has_class("tight"))
         await stage.shows(*(f"  {name}" for name in ANSWERS))

@@ -17,7 +17,7 @@ if sys.platform == "win32":
 from tests.apps.console.looking import SeenTerminal
 from tests.apps.console.terminal import at_terminal
 
-KEYS = {"Tab": "\t", "Enter": "\r", "1": "1", "3": "3", "F4": "\x1bOS", "esc": "\x1b", "ctrl+q": "\x11"}
+KEYS = {"Tab": "\t", "Enter": "\r", "1": "1", "3": "3", "F4": "\x1bOS", "Esc": "\x1b", "Ctrl+Q": "\x11"}
 
 
 @pytest.fixture
@@ -58,9 +58,9 @@ async def test_a_newcomer_gets_a_file_changed_with_the_keys_that_the_screen_name
         assert (project / "hello.txt").read_text("utf-8") == "Hello from accord\n"
         await press(terminal, "F4")
         await terminal.shows("1 changed file", "1 + Hello from accord")
-        await press(terminal, "esc")
+        await press(terminal, "Esc")
         await terminal.until(lambda: "1 changed file" not in "\n".join(terminal.rows))
-        await press(terminal, "ctrl+q")
+        await press(terminal, "Ctrl+Q")
         assert await accord.wait() == 0
 
 
@@ -75,7 +75,7 @@ async def test_a_newcomer_who_says_no_has_nothing_changed(project):
         await terminal.shows("Nothing was done: permission denied.")
         assert not (project / "hello.txt").exists()
         assert "changed" not in terminal.rows[-1]
-        await press(terminal, "ctrl+q")
+        await press(terminal, "Ctrl+Q")
         assert await accord.wait() == 0
 
 
@@ -103,5 +103,5 @@ async def test_without_colours_nothing_on_the_screen_has_one(project):
     async with at_terminal(cwd=project, kind=SeenTerminal) as (terminal, accord):
         await terminal.shows("ready", EXAMPLES[0])
         assert not re.search(r"\x1b\[[0-9;]*[34]8;|\x1b\[(?:[0-9;]*;)?[34][0-7]m", terminal.shown)
-        await press(terminal, "ctrl+q")
+        await press(terminal, "Ctrl+Q")
         assert await accord.wait() == 0

@@ -10,7 +10,7 @@ import pytest
 from accord import Agent, Transcript, Turn
 from accord.apps.console.screen.drawing.diffs import MINUS, SIDE_BY_SIDE
 from accord.apps.console.screen.export import export_path
-from accord.apps.console.screen.main_screen import KEYS
+from accord.apps.console.screen.key_bindings import KEYS
 from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.session.entities import Diff, FileChange
 from accord.session.updates import MessageAppend
@@ -70,7 +70,7 @@ async def test_every_option_is_in_the_menu_and_can_be_set(tmp_path, version):
     agent.prompt(_say)
     async with opened(agent, tmp_path, version=version) as stage:
         await stage.press("f2")
-        await stage.shows("Options", "Model  big", "Loud  off")
+        await stage.shows("Options", "Model  big", "Loud   off")
         await stage.press("enter")
         await stage.shows("● big", "small")
         await stage.press("down", "enter")
@@ -325,7 +325,7 @@ async def test_the_page_of_keys_has_one_column_of_keys_and_cuts_none_off(tmp_pat
 
 async def test_the_command_palette_spells_its_commands_as_the_keys_are_described(tmp_path):
     async with opened(editor(), tmp_path) as stage:
-        titles = [command.title for command in stage.app.get_system_commands(stage.app.screen)]
+        titles = [command.title for command in stage.app.palette_commands()]
         assert "Edit the prompt in $EDITOR" in titles
         assert "Search in the conversation" in titles
 

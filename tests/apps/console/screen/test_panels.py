@@ -63,7 +63,7 @@ async def test_tab_reaches_what_waits_and_its_keys_work_there(tmp_path):
     async with opened(agent, tmp_path, version=1) as stage:
         for text in ("Go", "first", "second", "third"):
             await stage.send(text)
-        await stage.shows("tab selects")
+        await stage.shows("Tab selects")
         await stage.press("tab")
         await stage.shows("▸ first", "x remove")
         await stage.press("down", "x")

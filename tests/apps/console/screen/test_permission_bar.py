@@ -157,7 +157,7 @@ async def test_down_goes_through_the_details_and_then_through_the_answers(tmp_pa
 @pytest.mark.parametrize(
     ("key", "reason", "typed"),
     [
-        ("9", "no answer has the key 9: it went into the prompt · tab to answer", "9"),
+        ("9", "no answer has the key 9: it went into the prompt · Tab to answer", "9"),
         ("f9", "f9 is not the key of an answer", ""),
     ],
 )
@@ -182,7 +182,7 @@ async def test_enter_in_an_empty_prompt_says_where_the_question_is(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("timing", "reason"), [({"held": 30.0}, "enter is held down"), ({"settling": 30.0}, "too early")]
+    ("timing", "reason"), [({"held": 30.0}, "Enter is held down"), ({"settling": 30.0}, "too early")]
 )
 async def test_an_enter_that_was_not_meant_for_the_question_says_why_it_does_nothing(tmp_path, timing, reason):
     agent, allowed = asker()
@@ -256,9 +256,9 @@ async def test_who_is_writing_goes_on_writing(tmp_path):
         await stage.type("es and no")
         assert stage.prompt == "maybe yes and no"
         assert allowed == []
-        await stage.shows("tab to answer")
+        await stage.shows("Tab to answer")
         await stage.press("tab")
-        await stage.shows("esc cancel")
+        await stage.shows("Esc cancel")
         await stage.press("y")
         await stage.until(lambda: allowed == [True])
         assert stage.prompt == "maybe yes and no"
@@ -336,7 +336,7 @@ async def test_a_question_that_comes_under_a_page_does_not_take_the_keys_typed_a
         await stage.until(lambda: stage.app.main.questions.question is not None)
         await stage.press("escape")
         await stage.asked()
-        await stage.shows("tab to answer")
+        await stage.shows("Tab to answer")
         await stage.type("also")
         assert (allowed, stage.prompt) == ([], "also")
         await stage.press("tab", "n")

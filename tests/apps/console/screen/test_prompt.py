@@ -256,7 +256,7 @@ async def test_what_waits_can_be_edited_removed_and_sent_at_once(tmp_path):
         assert stage.prompt == "three"
         assert stage.tab.queue.prompts == ["one", "two"]
         stage.app.main.queue.focus()
-        await stage.shows("enter edit")
+        await stage.shows("Enter edit")
         await stage.press("x")
         await stage.until(lambda: stage.tab.queue.prompts == ["two"])
         await stage.press("s")
@@ -418,7 +418,7 @@ async def test_leaving_needs_two_presses_of_ctrl_c_or_one_of_ctrl_q(tmp_path):
     agent, _ = echo()
     async with opened(agent, tmp_path) as stage:
         await stage.press("ctrl+c")
-        await stage.shows("Press Ctrl-C again to quit.")
+        await stage.shows("Press Ctrl+C again to quit.")
         await stage.press("ctrl+c")
         await stage._wait(lambda: stage.app.return_value == 0)
     async with opened(agent, tmp_path) as stage:

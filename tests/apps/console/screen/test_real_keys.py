@@ -74,7 +74,7 @@ async def test_ctrl_c_leaves_when_it_is_pressed_twice_in_an_idle_empty_prompt(ho
         await terminal.until(lambda: "typed" not in "\n".join(terminal.rows))
         await asyncio.sleep(HELD + 0.1)  # sooner it would be the same press
         terminal.type("\x03")
-        await terminal.shows("Press Ctrl-C again to quit.")
+        await terminal.shows("Press Ctrl+C again to quit.")
         assert accord.returncode is None
         terminal.type("\x03")
         assert await accord.wait() == 0

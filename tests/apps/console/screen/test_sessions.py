@@ -70,7 +70,7 @@ async def test_a_session_is_forked_and_deleted_from_the_list(tmp_path):
     agent.on("session/delete", {})
     async with opened(agent, tmp_path, version=1) as stage:
         await stage.press("f3")
-        await stage.shows("The old one", "2026-01-02 03:04", "ctrl+f fork", "ctrl+x delete")
+        await stage.shows("The old one", "2026-01-02 03:04", "Ctrl+F fork", "Ctrl+X delete")
         await stage.press("ctrl+f")
         await stage.until(lambda: stage.tab.session_id == "forked")
         assert agent.calls("session/fork")[0].params["sessionId"] == "old"
@@ -79,7 +79,7 @@ async def test_a_session_is_forked_and_deleted_from_the_list(tmp_path):
         await stage.press("ctrl+x")
         await stage.shows("Delete “The old one”?", "Keep it", "Delete it")
         await stage.press("enter")
-        await stage.shows("The old one", "ctrl+x delete")
+        await stage.shows("The old one", "Ctrl+X delete")
         assert agent.calls("session/delete") == []
         await stage.press("ctrl+x")
         await stage.shows("Delete “The old one”?")
@@ -99,7 +99,7 @@ async def test_what_was_kept_here_is_on_the_list_and_can_be_deleted(tmp_path):
         key = stage.app.options.agent.key
         await stage.until(lambda: records.summaries(key))
         await stage.press("f3")
-        await stage.shows("Of the agent", "Remember the milk", "kept here", "ctrl+x delete")
+        await stage.shows("Of the agent", "Remember the milk", "kept here", "Ctrl+X delete")
         assert [line.count("kept here") for line in stage.lines if "Of the agent" in line] == [0]
         await stage.type("agent")
         await stage.until(lambda: "Remember the milk" not in "\n".join(stage.lines[5:]))
@@ -144,14 +144,14 @@ async def test_a_fork_that_is_offered_and_then_refused_says_so(tmp_path):
     agent.on("session/fork", lambda asked: asked.fail(-32601, "Method not found", {"method": asked.method}))
     async with opened(agent, tmp_path, version=1) as stage:
         await stage.press("f3")
-        await stage.shows("The old one", "ctrl+f fork")
+        await stage.shows("The old one", "Ctrl+F fork")
         await stage.press("ctrl+f")
         await stage.shows(
             "Method not found (-32601)", "The peer does not have this method, even if its capabilities offer it."
         )
         await stage.press("f3")
         await stage.shows("The old one")
-        assert "ctrl+f fork" not in stage.text
+        assert "Ctrl+F fork" not in stage.text
 
 
 async def test_deleting_a_session_that_is_open_closes_its_tab_and_waits_for_its_turn(tmp_path):

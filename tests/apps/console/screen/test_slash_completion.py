@@ -18,10 +18,10 @@ def test_both_are_offered_and_it_is_said_whose_each_is():
     offered = {each.label: each.meaning for each in completions("/rev", True, [REVIEW], [])}
     assert offered == {
         "/review": "Look at the changes  <what for>  (agent)",
-        "/accord:review": f"{OWN_COMMANDS['review'].meaning}  (accord)",
+        "/accord:review": "the same as /diff  (accord)",
     }
     alone = {each.label: each.meaning for each in completions("/rev", True, [], [])}
-    assert alone == {"/review": f"{OWN_COMMANDS['review'].meaning}  (accord)"}
+    assert alone == {"/review": OWN_COMMANDS["review"].meaning.replace("`", "")}
 
 
 @pytest.mark.parametrize(
@@ -69,14 +69,17 @@ def test_a_name_that_is_typed_whole_comes_first():
 )
 def test_an_unknown_command_is_told_with_the_nearest_names(text, suggestion):
     word = text.split()[0]
-    assert unknown_command(text, [REVIEW]) == f"No such command: {word}{suggestion} Enter again sends it as text."
+    assert (
+        unknown_command(text, [REVIEW], "Enter again sends it as text.")
+        == f"No such command: {word}{suggestion} Enter again sends it as text."
+    )
 
 
 @pytest.mark.parametrize(
     "text", ["/review it", "/quit", "/agent:review", "/accord:review", "/usr/bin", "/", "/ x", "a /b", "//x", "", "/*x"]
 )
 def test_a_known_command_a_path_and_any_other_text_are_not_unknown(text):
-    assert unknown_command(text, [REVIEW]) is None
+    assert unknown_command(text, [REVIEW], "") is None
 
 
 @pytest.mark.parametrize("key", ["enter", "ctrl+s"])

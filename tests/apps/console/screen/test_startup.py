@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from accord.apps.console.screen.blocks.notices import ErrorBlock
+from accord.apps.console.screen.key_bindings import KeyBindings
 from accord.apps.console.screen.status import AgentStatus, left_facts
 from accord.client.deadlines import Deadlines
 from accord.client.target import Command
@@ -158,5 +159,5 @@ async def test_the_status_line_says_how_long_the_agent_has(tmp_path):
             status = AgentStatus(
                 name="slow", state="starting", seconds=seconds, start_timeout=60, last_stderr="loading"
             )
-            said = left_facts(status, stage.app.tab, stage.app.palette)[0].text.plain
+            said = left_facts(status, stage.app.tab, stage.app.palette, KeyBindings())[0].text.plain
             assert said.endswith(told)

@@ -72,7 +72,7 @@ async def run(stage: Stage, prompt: str) -> None:
 async def go_back(stage: Stage, *keys: str) -> None:
     await stage.send("/undo")
     await stage.until(lambda: isinstance(stage.app.screen, UndoPage))
-    await stage.shows("enter go back")
+    await stage.shows("Enter go back")
     await stage.press(*keys, "enter")
 
 
@@ -224,7 +224,7 @@ async def test_a_deleted_session_takes_its_list_with_it(cwd: Path):
         sessions = cwd.parent / "state/checkpoints/sessions"
         await stage.until(lambda: list(sessions.glob("*.json")))
         await stage.press("f3")
-        await stage.shows("ctrl+x delete")
+        await stage.shows("Ctrl+X delete")
         await stage.press("ctrl+x")
         await stage.shows("Delete it")
         await stage.press("down", "enter")

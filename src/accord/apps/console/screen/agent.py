@@ -116,7 +116,7 @@ class ScreenAgent:
 
     def describe_error(self, error: Exception, doing: str = "starting") -> ErrorBlock:
         """The block for an error that keeps the agent from working."""
-        return agent_error_block(error, doing, self.process.known, self.process.output)
+        return agent_error_block(error, doing, self.process.known, self.process.output, self._screen.main.keys)
 
     # start and end
 
@@ -237,7 +237,8 @@ class ScreenAgent:
         except (AccordError, ValueError, OSError) as error:
             if reopens and isinstance(error, MethodNotFound):
                 raise
-            tab.add_error(reopen_error_block(error) if reopens else error_block(error))
+            make_block = reopen_error_block if reopens else error_block
+            tab.add_error(make_block(error, self._screen.main.keys))
             return False
         finally:
             is_new_connection = self.process.finish_login()
@@ -282,7 +283,7 @@ class ScreenAgent:
         except ConnectionClosed:
             raise
         except AccordError as error:
-            tab.settings_rejected(settings_error_block(error))
+            tab.settings_rejected(settings_error_block(error, self._screen.main.keys))
         else:
             tab.settings_applied()
 

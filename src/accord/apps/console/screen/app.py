@@ -7,7 +7,7 @@ import os
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from rich.text import Text
 from textual import events, on
@@ -20,7 +20,7 @@ from accord.apps.console.sanitizer import one_line, strip_controls
 from accord.apps.console.screen.agent import ScreenAgent
 from accord.apps.console.screen.blocks.messages import Thought
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
-from accord.apps.console.screen.commands import SessionCommands
+from accord.apps.console.screen.commands import SessionCommands, choose_command
 from accord.apps.console.screen.context import ScreenOptions
 from accord.apps.console.screen.drafts import Drafts
 from accord.apps.console.screen.drawing.code import load_lexers
@@ -28,11 +28,12 @@ from accord.apps.console.screen.drawing.palette import ControlFilter, Palette, m
 from accord.apps.console.screen.errors import crash_report
 from accord.apps.console.screen.external_programs import Editor, Shell, TerminalHandover
 from accord.apps.console.screen.interrupts import Interrupts
-from accord.apps.console.screen.key_bindings import KeyBindings, KeysPage
+from accord.apps.console.screen.key_bindings import KEYS, SEND, KeyBindings
 from accord.apps.console.screen.keys import KeyRouter, modified_enter, recognize_alt_enter
 from accord.apps.console.screen.login import LoginController
-from accord.apps.console.screen.main_screen import KEYS, MainScreen
+from accord.apps.console.screen.main_screen import MainScreen
 from accord.apps.console.screen.options import OptionController
+from accord.apps.console.screen.pages.keys_page import KeysPage
 from accord.apps.console.screen.pages.review_page import EditFile, ReviewPage, changed_files
 from accord.apps.console.screen.pages.sessions_page import SavedSessions
 from accord.apps.console.screen.pasted_pictures import PastedPictures
@@ -67,7 +68,7 @@ class ScreenApp(App[int]):
         Binding("ctrl+q", "exit", "Quit", show=False, priority=True, id="exit"),
         Binding("ctrl+p", "command_palette", "Command palette", show=False, priority=True, id="command_palette"),
     ]
-    ENABLE_COMMAND_PALETTE = True
+    ENABLE_COMMAND_PALETTE = False  # ours looks like the other pages
 
     def __init__(self, options: ScreenOptions) -> None:
         # Without this, Textual turns each colour into a grey, and the terminal's own text into black on black.
@@ -77,7 +78,8 @@ class ScreenApp(App[int]):
         self.palette: Palette
         self.farewell = ""
         """What to print after the screen is closed."""
-        self.main = MainScreen()
+        self.key_bindings = KeyBindings(options.keys)
+        self.main = MainScreen(self.key_bindings)
         self.tasks = BackgroundTasks(lambda text: self.tell(text, "error"))
         self.drafts = Drafts(options.state)
         self.history = PromptHistory(options.state, options.agent.key, self.tasks)
@@ -126,13 +128,12 @@ class ScreenApp(App[int]):
         self.commands = SessionCommands(self, self.agent, self.tabs, self.editor)
         self.starter = AgentStarter(self, self.agent, self.tabs)
         self.exit_signals = ExitSignals(self.exit)
-        self.key_bindings = KeyBindings(options.keys)
         self.themes = self._register_themes()
 
     def _set_keys(self) -> None:
         recognize_alt_enter()
-        self.key_bindings.apply(self, self.prompt)
-        self.main.new_text.keys = self.key_bindings.label("follow")
+        self.prompt.send_keys = list(self.key_bindings.of(SEND))
+        self.set_keymap(self.key_bindings.keymap())
         if self.options.vim:
             self.prompt.use_vim()
 
@@ -420,8 +421,11 @@ class ScreenApp(App[int]):
         action = getattr(self, f"action_{command.action or command.name}")
         action(*[argument] * bool(command.hint))
 
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The command palette: every key by its meaning, and commands without a key."""
+    def action_command_palette(self) -> None:
+        self.tasks.start(choose_command(self, list(self.palette_commands())))
+
+    def palette_commands(self) -> Iterable[SystemCommand]:
+        """Every key by its meaning, and commands without a key."""
         for binding in KEYS:
             namespace, _, name = binding.action.rpartition(".")
             if "(" not in name and name not in ("stop", "interrupt", "next_focus", "command_palette"):

@@ -1,8 +1,11 @@
-"""Commands on the current session: actions on a block, a fresh start, export, and forgetting choices made for always."""
+"""Commands on the current session: actions on a block, a fresh start, export, forgetting choices; the command palette."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+
+from textual.app import SystemCommand
 
 from accord.apps.console.permission_flags import forget_choices
 from accord.apps.console.sanitizer import one_line
@@ -12,6 +15,7 @@ from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
 from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.export import export, export_path
 from accord.apps.console.screen.external_programs import Editor
+from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
 from accord.apps.console.screen.tabs import Tabs
 from accord.client.session import Session
 from accord.errors import AccordError
@@ -106,3 +110,11 @@ class SessionCommands:
                 return
         text = f"nothing was revoked ({reason}); run `accord permissions --revoke-all` in the project"
         self._screen.tab.add_note(text)
+
+
+async def choose_command(screen: ScreenContext, commands: Sequence[SystemCommand]) -> None:
+    """The command palette: let the user choose a command, and run it."""
+    entries = [Entry(str(index), command.title, command.help) for index, command in enumerate(commands)]
+    chosen = await screen.ask_page(ChoicePage("Commands", entries))
+    if chosen is not None:
+        commands[int(chosen)].callback()

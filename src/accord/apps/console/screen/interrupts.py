@@ -94,4 +94,4 @@ class Interrupts:
             self._exit = self._screen.main.set_timer(REPEAT_SECONDS, lambda: self._screen.exit(0))
         else:
             self._quit_asked_at, self._is_repeating = now, False
-            self._screen.tell("Press Ctrl-C again to quit.")
+            self._screen.tell("Press Ctrl+C again to quit.")

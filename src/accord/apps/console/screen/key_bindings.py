@@ -1,35 +1,61 @@
-"""The keys of the screen's actions: their defaults, those that the user's settings give them, and the page of all keys (F1).
+"""The keys of the screen's actions: their defaults, those that the user's settings give them, and their names in hints.
 
 Law: a key that the user gives to an action is taken from the action that has it by default. Esc and Ctrl+C cannot be given
-away: they stop the agent.
+away: they stop the agent. A hint names the key in force, never the default.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
-from typing import ClassVar
 
-from rich.segment import Segment
-from rich.style import Style
-from rich.text import Text
-from textual.app import App, ComposeResult
-from textual.binding import BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
-from textual.strip import Strip
-from textual.widgets import Static
+from textual.binding import Binding
 
-from accord.apps.console.sanitizer import exact_line
-from accord.apps.console.screen.drawing.palette import Canvas, Palette
-from accord.apps.console.screen.drawing.parts import Part
-from accord.apps.console.screen.main_screen import KEYS
-from accord.apps.console.screen.widgets.lines_view import LinesView
-from accord.apps.console.screen.widgets.prompt_editor import PromptEditor
+_NAMES = {
+    "escape": "Esc",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "left": "←",
+    "right": "→",
+    "up": "↑",
+    "down": "↓",
+    "enter": "Enter",
+}
 
-_WIDEST_KEY, _GAP = 18, 4
-"""The width of the column of keys, with a margin of two cells on each side; longer ones take several lines."""
-_NAMES = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "left": "←", "right": "→", "enter": "Enter"}
+
+def _key(keys: str, action: str, meaning: str, *, name: str = "", first: bool = True) -> Binding:
+    """`name` is what the user's settings call it, by default the name of the action."""
+    name = name or action.rpartition(".")[2]
+    return Binding(keys, action, meaning, show=False, priority=first, id=name)
+
+
+KEYS = [
+    _key("escape", "app.stop", "stop the agent; again, kill it", first=False),
+    _key("ctrl+c", "app.interrupt", "copy the selection; else stop; else clear the prompt; else, pressed twice, quit"),
+    _key("shift+tab", "app.next_mode", "next mode"),
+    _key("tab", "app.next_focus", "move between prompt, question, queue and conversation"),
+    _key("ctrl+p", "app.command_palette", "command palette"),
+    _key("ctrl+t", "app.fold_thoughts", "fold or unfold thoughts"),
+    _key("ctrl+o", "app.fold_tool_calls", "fold or unfold all tool calls"),
+    _key("ctrl+f", "app.find", "search in the conversation"),
+    _key("ctrl+r", "app.history", "search the prompt history"),
+    _key("ctrl+s", "app.send_now", "send now: stop the running turn and send this first"),
+    _key("ctrl+g", "app.edit_prompt", "edit the prompt in $EDITOR"),
+    _key("pageup", "scroll_page(-1)", "scroll up", name="scroll_up"),
+    _key("pagedown", "scroll_page(1)", "scroll down", name="scroll_down"),
+    _key("ctrl+end", "follow", "go to the end of the conversation and follow it"),
+    _key("ctrl+n", "app.new_session", "new session in a tab"),
+    _key("alt+w", "app.close_session", "close this tab"),
+    _key("alt+right,ctrl+pagedown", "app.next_tab(1)", "next tab", name="next_tab"),
+    _key("alt+left,ctrl+pageup", "app.next_tab(-1)", "previous tab", name="previous_tab"),
+    _key("ctrl+l", "app.log", "wire log: messages and stderr"),
+    _key("f1", "app.keys", "all keys"),
+    _key("f2", "app.options", "modes, models and all options"),
+    _key("f3", "app.sessions", "sessions: open, fork or delete"),
+    _key("f4", "app.review", "review all changed files"),
+    _key("f5", "app.restart", "restart the agent and reopen its sessions"),
+    _key("ctrl+z", "app.suspend_process", "suspend; fg in the shell continues (not on Windows)", name="suspend"),
+    _key("ctrl+q", "app.exit", "quit"),
+]
 
 SEND, NEWLINE = "send", "newline"
 _DEFAULTS = {binding.id or "": binding.key.split(",") for binding in KEYS} | {
@@ -40,46 +66,20 @@ ACTIONS = tuple(name for name in _DEFAULTS if name not in ("stop", "interrupt"))
 """The actions that can have other keys, by the names that the settings use."""
 _UNBOUND = "unbound"
 """The name of a key that no keyboard has."""
-
-GROUPS: dict[str, list[tuple[str, str]]] = {
-    "Anywhere": [],
-    "In the prompt": [
-        ("↑ ↓", "in the first or last line: the queue, then the prompt history"),
-        ("?", "in an empty prompt: all keys"),
-        ("/", "slash commands of the agent and of accord"),
-        ("@", "mention a file; it is attached, also images and audio"),
-        ("!", "run a shell command; the agent does not see it"),
-        ("Ctrl+V", "paste a picture from the clipboard"),
-        ("Ctrl+_, Ctrl+Y", "undo, redo"),
-        ("Ctrl+D", "quit if the prompt is empty"),
-    ],
-    "When the agent asks": [
-        ("y a n d", "allow once, allow always, reject once, reject always"),
-        ("1 to 9", "the answer with that number"),
-        ("Esc", "answer `cancelled`"),
-        ("↑ ↓ ← →", "select an answer; ↓ scrolls the details first"),
-        ("Enter", "give the selected answer"),
-        ("PgUp PgDn Home End", "scroll the details"),
-    ],
-    "In the conversation": [
-        ("j k", "next or previous block that folds"),
-        ("Enter", "fold or unfold"),
-        ("c", "copy"),
-        ("e", "open its file in $EDITOR"),
-        ("x", "stop a tool call or terminal, if the agent supports it"),
-        ("Home End", "go to the beginning or the end"),
-    ],
-    "In the search": [
-        ("↑ Enter", "previous match"),
-        ("↓ Shift+Enter", "next match"),
-        ("Esc", "end the search"),
-    ],
-    "In the queue": [
-        ("Enter", "edit"),
-        ("x", "remove"),
-        ("s", "send now"),
-    ],
+_OTHER_WAYS = {
+    "restart": "/restart",
+    "log": "/log",
+    "sessions": "/resume",
+    "options": "/options",
+    "next_mode": "/options",
+    "review": "/diff",
+    "keys": "/help",
+    "exit": "/quit",
+    "new_session": "/new",
+    "find": "/find",
+    "next_focus": "a click",
 }
+"""What does the same as an action that has no key; for all others the command palette does."""
 
 
 class KeyBindings:
@@ -92,23 +92,24 @@ class KeyBindings:
             name: chosen.get(name, [key for key in keys if key not in taken]) for name, keys in _DEFAULTS.items()
         }
 
-    def apply(self, app: App[int], prompt: PromptEditor) -> None:
-        """Give the actions their keys."""
+    def keymap(self) -> dict[str, str]:
+        """The keys that differ from the defaults, as Textual takes them. It does not know the action `send`."""
         changed = {name: keys for name, keys in self._keys.items() if keys != _DEFAULTS[name]}
-        prompt.send_keys = self._keys[SEND]
-        app.set_keymap({name: ",".join(keys) or _UNBOUND for name, keys in changed.items() if name != SEND})
+        return {name: ",".join(keys) or _UNBOUND for name, keys in changed.items() if name != SEND}
+
+    def of(self, name: str) -> Sequence[str]:
+        """The keys of an action, as Textual names them."""
+        return self._keys[name]
 
     def label(self, name: str) -> str:
         """The keys of an action, for people; empty if it has none."""
         return key_label(",".join(self._keys[name])) if self._keys[name] else ""
 
-    def groups(self) -> dict[str, list[tuple[str, str]]]:
-        """All keys and their meanings, by the place where they work."""
-        everywhere = [(self.label(binding.id or ""), binding.description) for binding in KEYS]
-        newline = [self.label(NEWLINE), *([f"\\ {self.label(SEND)}"] if self._keys[SEND] else [])]
-        prompt = [(self.label(SEND), "send"), (", ".join(filter(None, newline)), "new line"), *GROUPS["In the prompt"]]
-        named = GROUPS | {"Anywhere": everywhere, "In the prompt": prompt}
-        return {name: [(key or "-", meaning) for key, meaning in keys] for name, keys in named.items()}
+    def hint(self, name: str) -> str:
+        """The first key of an action, for a sentence; if it has none, what else does the same."""
+        if self._keys[name]:
+            return key_label(self._keys[name][0])
+        return _OTHER_WAYS.get(name, "the command palette")
 
 
 def _normal(key: str) -> str:
@@ -123,35 +124,3 @@ def key_label(keys: str) -> str:
         "+".join(_NAMES.get(part, part.capitalize() if len(part) > 1 else part.upper()) for part in key.split("+"))
         for key in keys.split(",")
     )
-
-
-class KeysPage(ModalScreen[None]):
-    """`commands` are the slash commands and their meanings. Esc, F1 or ? closes it."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [("escape,f1,q,question_mark", "dismiss", "Close")]
-
-    def __init__(self, palette: Palette, keys: KeyBindings, commands: Mapping[str, str]) -> None:
-        super().__init__()
-        self._palette = palette
-        self._groups = keys.groups() | {"Commands": [(f"/{name}", meaning) for name, meaning in commands.items()]}
-
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="page wide"):
-            yield Static(Text(" Keys and commands", "bold"), classes="title", markup=False)
-            yield LinesView(lambda _: [Part(self._draw)], self._palette, can_focus=True)
-            yield Static(Text("↑↓ PgUp PgDn scroll · esc close"), classes="hint", markup=False)
-
-    def _draw(self, canvas: Canvas) -> list[Strip]:
-        strips: list[Strip] = []
-        longest = max(len(key) for keys in self._groups.values() for key, _ in keys)
-        column = min(longest, _WIDEST_KEY)
-        left, right = canvas.at_most(column), canvas.narrower(column + _GAP)
-        for name, keys in self._groups.items():
-            strips += [canvas.strip(Text(name, canvas.palette.heading))]
-            for key, meaning in keys:
-                cells = left.wrap(Text(exact_line(key), Style(bold=True)))
-                texts = right.wrap(Text(meaning, canvas.palette.text))
-                for cell, text in zip_longest(cells, texts, fillvalue=Strip([])):
-                    strips.append(Strip([Segment("  "), *cell.extend_cell_length(column + _GAP - 2), *text]))
-            strips.append(Strip([]))
-        return strips

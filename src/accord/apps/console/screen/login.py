@@ -36,7 +36,7 @@ class LoginController:
     async def log_in(self, agent: ScreenAgent) -> None:
         """`/login`, whether the agent requires it or not."""
         if agent.state != "ready":
-            self._screen.tell("No agent is running; F5 starts it.", "warning")
+            self._screen.tell(f"No agent is running; {self._screen.main.keys.hint('restart')} starts it.", "warning")
         elif not agent.client.agent.auth_methods:
             self._screen.tell("This agent has no login methods.", "warning")
         elif await agent.log_in():

@@ -6,11 +6,12 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
+from accord.apps.console.screen.key_bindings import KEYS, KeyBindings
 from accord.apps.console.screen.prompt_queue import QueuePanel
 from accord.apps.console.screen.search import SearchBar
 from accord.apps.console.screen.slash_completion import CompletionPanel
@@ -23,57 +24,22 @@ from accord.apps.console.screen.widgets.question_dock import QuestionDock
 from accord.apps.console.screen.widgets.tabs_line import TabsLine
 
 
-def _key(keys: str, action: str, meaning: str, *, name: str = "", first: bool = True) -> Binding:
-    """`name` is what the user's settings call it, by default the name of the action."""
-    name = name or action.rpartition(".")[2]
-    return Binding(keys, action, meaning, show=False, priority=first, id=name)
-
-
-KEYS = [
-    _key("escape", "app.stop", "stop the agent; again, kill it", first=False),
-    _key("ctrl+c", "app.interrupt", "copy the selection; else stop; else clear the prompt; else, pressed twice, quit"),
-    _key("shift+tab", "app.next_mode", "next mode"),
-    _key("tab", "app.next_focus", "move between prompt, question, queue and conversation"),
-    _key("ctrl+p", "app.command_palette", "command palette"),
-    _key("ctrl+t", "app.fold_thoughts", "fold or unfold thoughts"),
-    _key("ctrl+o", "app.fold_tool_calls", "fold or unfold all tool calls"),
-    _key("ctrl+f", "app.find", "search in the conversation"),
-    _key("ctrl+r", "app.history", "search the prompt history"),
-    _key("ctrl+s", "app.send_now", "send now: stop the running turn and send this first"),
-    _key("ctrl+g", "app.edit_prompt", "edit the prompt in $EDITOR"),
-    _key("pageup", "scroll_page(-1)", "scroll up", name="scroll_up"),
-    _key("pagedown", "scroll_page(1)", "scroll down", name="scroll_down"),
-    _key("ctrl+end", "follow", "go to the end of the conversation and follow it"),
-    _key("ctrl+n", "app.new_session", "new session in a tab"),
-    _key("alt+w", "app.close_session", "close this tab"),
-    _key("alt+right,ctrl+pagedown", "app.next_tab(1)", "next tab", name="next_tab"),
-    _key("alt+left,ctrl+pageup", "app.next_tab(-1)", "previous tab", name="previous_tab"),
-    _key("ctrl+l", "app.log", "wire log: messages and stderr"),
-    _key("f1", "app.keys", "all keys"),
-    _key("f2", "app.options", "modes, models and all options"),
-    _key("f3", "app.sessions", "sessions: open, fork or delete"),
-    _key("f4", "app.review", "review all changed files"),
-    _key("f5", "app.restart", "restart the agent and reopen its sessions"),
-    _key("ctrl+z", "app.suspend_process", "suspend; fg in the shell continues (not on Windows)", name="suspend"),
-    _key("ctrl+q", "app.exit", "quit"),
-]
-
-
 class MainScreen(Screen[None]):
     """From top to bottom: tabs, conversation, search, plan, question, queue, completions, prompt, status."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*KEYS]
     AUTO_FOCUS = "PromptEditor"
 
-    def __init__(self) -> None:
+    def __init__(self, keys: KeyBindings) -> None:
         super().__init__()
+        self.keys = keys
         self.tabs = TabsLine(id="tabs")
         self.conversation = ConversationView(id="conversation")
-        self.new_text = NewTextLine(id="new-text")
+        self.new_text = NewTextLine(keys.label("follow"), id="new-text")
         self.search_bar = SearchBar(self.close_search, self.conversation.move_match, id="search")
         self.plan = PlanPanel(id="plan")
-        self.questions = QuestionDock(id="questions")
-        self.queue = QueuePanel(id="queue")
+        self.questions = QuestionDock(keys, id="questions")
+        self.queue = QueuePanel(keys, id="queue")
         self.completion = CompletionPanel(id="completion")
         self.prompt = PromptEditor(id="prompt")
         self.status = StatusLine(id="status")

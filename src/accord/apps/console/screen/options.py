@@ -84,7 +84,7 @@ class OptionController:
 def is_agent_ready(agent: ScreenAgent, screen: ScreenContext) -> bool:
     """Whether requests can be sent; notifies the user if not."""
     if agent.state == "gone":
-        screen.tell("The agent has ended. F5 restarts it.", "warning")
+        screen.tell(f"The agent has ended. {screen.main.keys.hint('restart')} restarts it.", "warning")
     elif agent.state == "starting":
         screen.tell("The agent is still starting.", "warning")
     return agent.state == "ready"

@@ -8,6 +8,7 @@ from accord.apps.console.screen.agent import ScreenAgent
 from accord.apps.console.screen.blocks.welcome import EXAMPLES, Welcome
 from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.external_programs import Editor, Shell
+from accord.apps.console.screen.key_bindings import SEND
 from accord.apps.console.screen.mentions import MentionFiles
 from accord.apps.console.screen.pasted_pictures import PastedPictures
 from accord.apps.console.screen.prompt_history import PromptHistory
@@ -52,7 +53,7 @@ class PromptController:
         tab = self._screen.tab
         if not text.strip():
             if self._main.questions.question is not None:
-                self._screen.tell("Tab moves to the question.")
+                self._screen.tell(f"{self._main.keys.hint('next_focus')} moves to the question.")
             return
         if command := parse_own_command(text, self._screen.tab.commands):
             self._run_own(*command)
@@ -72,7 +73,10 @@ class PromptController:
             self._main.conversation.follow()
             tab.queue.send(agent_text(text, self._screen.tab.commands))
             if self._agent.state == "gone":
-                self._screen.tell("The agent has ended. F5 restarts it; your prompt is queued.", "warning")
+                self._screen.tell(
+                    f"The agent has ended. {self._main.keys.hint('restart')} restarts it; your prompt is queued.",
+                    "warning",
+                )
 
     def _run_own(self, command: OwnCommand, argument: str) -> None:
         if argument and not command.hint:
@@ -85,7 +89,8 @@ class PromptController:
         """Whether it begins with an unknown command. That is said, and the same text counts as known from then on."""
         if text == self._unknown or self._screen.tab.session is None:  # without a session, its commands are not known
             return False
-        message = unknown_command(text, self._screen.tab.commands)
+        advice = f"{self._main.keys.hint(SEND)} again sends it as text."
+        message = unknown_command(text, self._screen.tab.commands, advice)
         if message is not None:
             self._unknown = text
             self._screen.tell(message, "warning")

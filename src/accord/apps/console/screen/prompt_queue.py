@@ -16,6 +16,7 @@ from textual.message import Message
 
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.drawing.palette import Palette
+from accord.apps.console.screen.key_bindings import KeyBindings
 from accord.apps.console.screen.widgets.lines_view import Panel
 
 
@@ -59,11 +60,11 @@ class PromptQueue:
         if self.prompts and not self.is_held and self._can_send():
             self._send(self.take())
 
-    def held_reason(self, *, is_unsettled: bool) -> str:
-        """Why the prompts are not sent automatically; empty if they are. `is_unsettled`: see `SessionTab`."""
+    def held_reason(self, key: str, *, is_unsettled: bool) -> str:
+        """Why the prompts are not sent automatically; empty if they are. `key` sends. `is_unsettled`: see `SessionTab`."""
         if is_unsettled:
-            return "held: the agent is not in the mode you chose, ctrl+s sends anyway"
-        return "held after the stop, ctrl+s continues" if self.is_held else ""
+            return f"held: the agent is not in the mode you chose, {key} sends anyway"
+        return f"held after the stop, {key} continues" if self.is_held else ""
 
 
 MOST_PROMPTS = 5
@@ -89,9 +90,10 @@ class QueuePanel(Panel, can_focus=True):
         ("s", "choose('send')", "Send now"),
     ]
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, keys: KeyBindings, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.index = 0
+        self._keys = keys
         self._prompts: list[str] = []
         self._palette: Palette | None = None
         self._held_reason = ""
@@ -107,7 +109,8 @@ class QueuePanel(Panel, can_focus=True):
         if palette is None or not prompts:
             self.set_text(Text())
             return
-        hint = "enter edit · x remove · s send now" if self.has_focus else "↑ edit the last · tab selects"
+        select = f"↑ edit the last · {self._keys.hint('next_focus')} selects"
+        hint = "Enter edit · x remove · s send now" if self.has_focus else select
         reason = f"{self._held_reason} · " if self._held_reason else ""
         heading = (f" Next {len(prompts)} ", palette.heading)
         lines = [Text.assemble(heading, (reason, palette.warning), (hint, palette.muted))]

@@ -74,7 +74,7 @@ class ScreenRefresh:
             case "questions":
                 self._show_question(tab)
             case "queue":
-                reason = tab.queue.held_reason(is_unsettled=tab.is_unsettled)
+                reason = tab.queue.held_reason(main.keys.hint("send_now"), is_unsettled=tab.is_unsettled)
                 prompts = [main.prompt.pasted_texts.fold(each) for each in tab.queue.prompts]
                 main.queue.set_queue(prompts, palette, held_reason=reason)
             case "commands":
@@ -124,7 +124,7 @@ class ScreenRefresh:
         if isinstance(first, Welcome) and tab.session is not None and agent.state == "ready":
             info = agent.client.agent.info
             version = "" if info is None else f"{info.title or info.name} {info.version}"
-            hint = model_hint(tab) if agent.process.known.is_builtin else ""
+            hint = model_hint(tab, self._main.keys) if agent.process.known.is_builtin else ""
             if first.show(agent.display_name, version, current_choices(tab), hint):
                 self._main.conversation.changed()
 
@@ -190,7 +190,8 @@ class ScreenRefresh:
         )
         if _title_of(tab) != self._title:
             self.update_window_title()
-        self._main.status.set_facts(left_facts(status, tab, palette), right_facts(tab, palette))
+        keys = self._main.keys
+        self._main.status.set_facts(left_facts(status, tab, palette, keys), right_facts(tab, palette, keys))
         self.update_tabs()
 
     def _run_timer(self, is_needed: bool) -> None:

@@ -217,7 +217,7 @@ class SearchBar(Horizontal):
 
     @cached_property
     def _hint(self) -> Static:
-        return Static(Text("↑↓ move · esc close "), markup=False, classes="hint")
+        return Static(Text("↑↓ move · Esc close "), markup=False, classes="hint")
 
     def on_resize(self) -> None:
         self._hint.display = self.size.width >= _WIDE

@@ -22,6 +22,7 @@ from accord.apps.console.screen.blocks.messages import UserMessage
 from accord.apps.console.screen.blocks.notices import ErrorBlock, NoteBlock
 from accord.apps.console.screen.conversation import Conversation, Part
 from accord.apps.console.screen.errors import error_block
+from accord.apps.console.screen.key_bindings import KeyBindings
 from accord.apps.console.screen.prompt_queue import PromptQueue
 from accord.apps.console.screen.questions import QuestionQueue
 from accord.apps.console.session_settings import SessionSettings
@@ -57,8 +58,10 @@ class SessionTab:
         on_sent: Callable[[SessionTab, str], None],
         settings: SessionSettings | None = None,
         *,
+        keys: KeyBindings,
         fold_pastes: Callable[[str], str] = str,
     ) -> None:
+        self._keys = keys
         self.settings = settings or SessionSettings()
         self.session: Session | None = None
         self.session_id: str | None = None
@@ -266,11 +269,11 @@ class SessionTab:
         except ConnectionClosed:
             self.is_cut_off = True  # reported once for all sessions, by the watcher of the connection
         except AccordError as error:
-            self.add_error(error_block(error))  # FN-94: shown as it is, and the session stays open
+            self.add_error(error_block(error, self._keys))  # FN-94: shown as it is, and the session stays open
             self.is_behind = self.is_behind or isinstance(error, Fenced)
         except Exception as error:  # a bug, but the session must survive it
             log.exception("a turn failed")
-            self.add_error(error_block(error))
+            self.add_error(error_block(error, self._keys))
         finally:
             self._turn = None
             self.is_stopping, self.busy_since = False, None

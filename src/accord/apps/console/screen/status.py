@@ -11,8 +11,9 @@ from rich.text import Span, Text
 
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.blocks.notices import ErrorBlock
-from accord.apps.console.screen.blocks.welcome import NO_MODEL, OTHER_MODELS
+from accord.apps.console.screen.blocks.welcome import NO_MODEL
 from accord.apps.console.screen.drawing.palette import Palette
+from accord.apps.console.screen.key_bindings import KeyBindings
 from accord.apps.console.screen.pages.review_page import changed_paths
 from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.screen.widgets.lines_view import Panel
@@ -72,10 +73,10 @@ def _width(facts: Sequence[StatusFact]) -> int:
     return sum(fact.text.cell_len for fact in facts)
 
 
-def left_facts(agent: AgentStatus, tab: SessionTab, palette: Palette) -> list[StatusFact]:
+def left_facts(agent: AgentStatus, tab: SessionTab, palette: Palette, keys: KeyBindings) -> list[StatusFact]:
     """The activity, the agent, the mode and the model."""
     facts = [
-        StatusFact(Text(" ").append_text(_activity(agent, tab, palette))),
+        StatusFact(Text(" ").append_text(_activity(agent, tab, palette, keys))),
         StatusFact(Text(f"  {one_line(agent.name, 40)}", Style(bold=True)), 5),
     ]
     for name, rank in ((mode_of(tab), 1), (_choice(tab, "model")[0], 4)):
@@ -85,21 +86,21 @@ def left_facts(agent: AgentStatus, tab: SessionTab, palette: Palette) -> list[St
     return facts
 
 
-def _activity(agent: AgentStatus, tab: SessionTab, palette: Palette) -> Text:
+def _activity(agent: AgentStatus, tab: SessionTab, palette: Palette, keys: KeyBindings) -> Text:
     if agent.state == "starting":
         output = f": {one_line(agent.last_stderr, 60)}" if agent.last_stderr else ""
         is_slow = agent.start_timeout is not None and agent.seconds >= _SLOW_SECONDS
         limit = f" of {_time(agent.start_timeout or 0)}" if is_slow else ""
         return Text(f"◐ starting… {_time(agent.seconds)}{limit}{output}", palette.warning)  # FN-102
     if agent.state == "gone":
-        return Text("✗ agent ended, F5 restarts it", palette.bad)
+        return Text(f"✗ agent ended, {keys.hint('restart')} restarts it", palette.bad)
     match tab.state:
         case "asks":
             return Text("? waiting for your answer", palette.warning)
         case "stopping":
-            return Text("◐ stopping… esc again kills the agent", palette.warning)
+            return Text("◐ stopping… Esc again kills the agent", palette.warning)
         case "busy":
-            return Text.assemble((f"◐ working {_time(agent.seconds)}", palette.accent), (" esc stops", palette.muted))
+            return Text.assemble((f"◐ working {_time(agent.seconds)}", palette.accent), (" Esc stops", palette.muted))
         case "idle" if tab.is_unsettled:
             return Text("‖ held: not in the mode you chose", palette.warning)
         case "idle":
@@ -110,13 +111,15 @@ def _activity(agent: AgentStatus, tab: SessionTab, palette: Palette) -> Text:
             return Text("○ no session", palette.muted)
 
 
-def right_facts(tab: SessionTab, palette: Palette) -> list[StatusFact]:
+def right_facts(tab: SessionTab, palette: Palette, keys: KeyBindings) -> list[StatusFact]:
     """The changed files, background work, the context and the cost."""
     facts: list[StatusFact] = []
     changed = len(changed_paths(tab.conversation))
     if changed:
         text = f"{changed} file{'' if changed == 1 else 's'} changed"
-        facts.append(StatusFact(Text.assemble((text, palette.accent), (" F4 shows  ", palette.muted)), 1))
+        facts.append(
+            StatusFact(Text.assemble((text, palette.accent), (f" {keys.hint('review')} shows  ", palette.muted)), 1)
+        )
     transcript = None if tab.session is None else tab.session.transcript
     if transcript is not None and transcript.state.background:
         facts.append(StatusFact(Text(f"{len(transcript.state.background)} in the background  ", palette.muted), 4))
@@ -125,7 +128,7 @@ def right_facts(tab: SessionTab, palette: Palette) -> list[StatusFact]:
         facts.append(StatusFact(_context(usage, palette).append("  "), 3))
         if usage.cost is not None:
             facts.append(StatusFact(Text(f"{_money(usage.cost.amount, usage.cost.currency)}  ", palette.muted), 6))
-    return [*facts, StatusFact(Text("F1 keys ", palette.muted), 2)]
+    return [*facts, StatusFact(Text(f"{keys.hint('keys')} keys ", palette.muted), 2)]
 
 
 def _context(usage: Usage, palette: Palette) -> Text:
@@ -146,12 +149,12 @@ def current_choices(tab: SessionTab) -> list[tuple[str, str]]:
     return [(name, meaning) for name, meaning in (_mode(tab), _choice(tab, "model")) if name]
 
 
-def model_hint(tab: SessionTab) -> str:
+def model_hint(tab: SessionTab, keys: KeyBindings) -> str:
     """How to use a real model, if the built-in agent uses its offline model."""
     option = _option(tab, "model")
     if option is None or option.value != "offline":
         return ""
-    return OTHER_MODELS if len(option.choices) > 1 else NO_MODEL
+    return f"A real model: {keys.hint('options')} chooses one" if len(option.choices) > 1 else NO_MODEL
 
 
 def _mode(tab: SessionTab) -> tuple[str, str]:

@@ -54,9 +54,10 @@ class Tabs(list[SessionTab]):
             self._compose,
             self._on_sent,
             settings,
+            keys=self._main.keys,
             fold_pastes=self._main.prompt.pasted_texts.fold,
         )
-        tab.conversation.blocks.append(Welcome(self._agent.display_name, tab.cwd))
+        tab.conversation.blocks.append(Welcome(self._agent.display_name, tab.cwd, self._main.keys))
         self.insert(len(self) if index is None else index, tab)
         return tab
 
@@ -90,7 +91,7 @@ class Tabs(list[SessionTab]):
         tab.cwd = cwd
         blocks = tab.conversation.blocks
         if blocks and isinstance(blocks[0], Welcome):
-            blocks[0] = Welcome(self._agent.display_name, cwd)
+            blocks[0] = Welcome(self._agent.display_name, cwd, self._main.keys)
             self._on_change(tab, "block")
 
     def note_directory(self, tab: SessionTab) -> None:

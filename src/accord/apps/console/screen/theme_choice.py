@@ -33,7 +33,7 @@ class ThemePage(ChoicePage):
     Returns the name of a theme, an empty text for the default, or None.
     """
 
-    hint = "↑↓ try · enter choose · esc back"
+    hint = "↑↓ try · Enter choose · Esc back"
 
     def __init__(self, current: str, default: Entry, preview: Callable[[str], None]) -> None:
         super().__init__("Theme", [default, *(Entry(name, name) for name in theme_names())], current=current)
@@ -81,8 +81,7 @@ class ThemeController:
         self._show(self.current)
 
     def _default_entry(self) -> Entry:
-        origin = "your setting" if self._options.theme_setting else "fits the terminal"
-        return Entry(_DEFAULT, "default", f"{self._default}, {origin}")
+        return Entry(_DEFAULT, "default", self._default)
 
     def _preview(self, name: str) -> None:
         self._show(name or self._default)

@@ -294,7 +294,7 @@ class UndoController:
         names = ", ".join(exact_line(short_path(each.path, tab.cwd)) for each in edited)
         entries = [
             Entry("keep", "Keep these files, restore the others", names),
-            Entry("overwrite", "Overwrite them", "the checkpoint before this undo has what can be saved"),
+            Entry("overwrite", "Overwrite them", "a checkpoint keeps them if it can"),
         ]
         count = f"{len(edited)} file{'s were' if len(edited) != 1 else ' was'}"
         return await self._screen.ask_page(ChoicePage(f"{count} edited after the turn", entries))

@@ -117,11 +117,11 @@ class LogPage(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="page wide"):
-            yield Static(Text(" Wire log", "bold"), classes="title", markup=False)
+            yield Static(Text("Wire log", "bold"), classes="title", markup=False)
             yield Input(placeholder="search", compact=True)
             yield OptionList(markup=False, compact=True)
             yield LinesView(lambda _: [], self._palette, can_focus=True)
-            yield Static(Text("↑↓ select · tab to the text · F5 refresh · esc close"), classes="hint", markup=False)
+            yield Static(Text("↑↓ select · Tab to the text · F5 refresh · Esc close"), classes="hint", markup=False)
 
     def on_mount(self) -> None:
         self.action_refresh_list()

@@ -12,29 +12,24 @@ from accord.apps.console.file_changes import short_path
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.blocks.block import Block, indent
 from accord.apps.console.screen.drawing.palette import Canvas
+from accord.apps.console.screen.key_bindings import SEND, KeyBindings
 
 EXAMPLES = ('create hello.txt with "Hello from accord"', "explain this project", "search for TODO")
 """Every agent understands them; the built-in agent does so without a language model."""
 
 NO_MODEL = "A real model: set OPENAI_API_KEY and run `accord --model openai:gpt-5`"
-OTHER_MODELS = "A real model: F2 chooses one"
-"""What to do if the built-in agent uses its offline model."""
+"""What to do if the built-in agent has no other model than its offline one."""
 
-_KEYS = (
-    ("/", "commands"),
-    ("@", "files"),
-    ("!", "shell"),
-    ("shift+tab", "mode"),
-    ("F1", "keys"),
-    ("ctrl+q", "quit"),
-)
+_KEYS = ("next_mode", "mode"), ("keys", "keys"), ("exit", "quit")
+"""Actions with a key, and what the welcome calls them."""
 
 
 class Welcome(Block):
     """Shows more about the agent as it becomes known."""
 
-    def __init__(self, name: str, cwd: str) -> None:
+    def __init__(self, name: str, cwd: str, keys: KeyBindings) -> None:
         super().__init__()
+        self._keys = keys
         self._name = name
         self._cwd = cwd
         self._agent = ""
@@ -59,7 +54,7 @@ class Welcome(Block):
         if self._agent:
             agent.append(f"  {one_line(self._agent)}", palette.muted)
         agent.append(f"  in {one_line(short_path(self._cwd, ''))}", palette.muted)
-        lines = [agent, Text(), Text("Type what you want done and press Enter.")]
+        lines = [agent, Text(), Text(f"Type what you want done and press {self._keys.hint(SEND)}.")]
         choices = [(one_line(name, 30), one_line(meaning)) for name, meaning in self._choices if meaning]
         widest = max([len(name) for name, _ in choices], default=0)
         lines += [
@@ -67,11 +62,17 @@ class Welcome(Block):
             for name, meaning in choices
         ]
         lines += [Text(self._hint, palette.warning)] if self._hint else []
-        hint = Text.assemble(
-            ("Tab", Style(bold=True)), " inserts an example, ", ("Enter", Style(bold=True)), " sends it:"
-        )
-        lines += [Text(), hint, *(Text(f"  {example}", palette.accent) for example in EXAMPLES), Text()]
+        lines += [Text(), self._example_hint(), *(Text(f"  {example}", palette.accent) for example in EXAMPLES), Text()]
+        named = [("/", "commands"), ("@", "files"), ("!", "shell")]
+        named += [(self._keys.hint(name), meaning) for name, meaning in _KEYS]
         keys = Text("   ").join(
-            Text.assemble((key, Style(bold=True)), (f" {meaning}", palette.muted)) for key, meaning in _KEYS
+            Text.assemble((key, Style(bold=True)), (f" {meaning}", palette.muted)) for key, meaning in named
         )
         return indent([*map(inner.clip, lines), *inner.wrap(keys)], 2)
+
+    def _example_hint(self) -> Text:
+        bold, keys = Style(bold=True), self._keys
+        insert = (
+            [(keys.label("next_focus"), bold), " inserts an example, "] if keys.of("next_focus") else ["For example, "]
+        )
+        return Text.assemble(*insert, (keys.hint(SEND), bold), " sends it:")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
+from rich.cells import cell_len
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
@@ -19,6 +20,8 @@ from accord.apps.console.sanitizer import one_line
 
 _HEIGHT = 45
 """The most lines of the list, in percent of the terminal."""
+_WIDEST_TITLE = 30
+"""Cells. If all titles are at most so wide, the details after them are in a column."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -38,7 +41,7 @@ class ChoicePage(ModalScreen[str | None]):
         ("up", "move(-1)", "Up"),
     ]
     AUTO_FOCUS = "Input"
-    hint = "type to search · enter choose · esc close"
+    hint = "type to search · Enter choose · Esc close"
 
     def __init__(self, title: str, entries: Sequence[Entry], *, current: str | None = None) -> None:
         super().__init__()
@@ -46,10 +49,13 @@ class ChoicePage(ModalScreen[str | None]):
         self._entries = list(entries)
         self._current = current
         self._matches: list[Entry] = []
+        widths = [cell_len(_shown(entry.title)) for entry in entries if entry.detail]
+        self._column = max(widths, default=0) if max(widths, default=0) <= _WIDEST_TITLE else 0
+        """The width of the titles, if the details are in a column."""
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="page"):
-            yield Static(Text(f" {one_line(self._title)}", "bold"), classes="title", markup=False)
+            yield Static(Text(one_line(self._title), "bold"), classes="title", markup=False)
             yield Input(placeholder="search", compact=True)
             yield OptionList(markup=False, compact=True)
             yield Static(Text(self.hint), classes="hint", markup=False)
@@ -108,5 +114,12 @@ class ChoicePage(ModalScreen[str | None]):
 
     def _line(self, entry: Entry) -> Text:
         mark = "● " if entry.id == self._current else "  "
-        line = Text(f"{mark}{one_line(entry.title, 200)}", no_wrap=True, overflow="ellipsis")
-        return line.append(f"  {one_line(entry.detail, 200)}", "dim") if entry.detail else line
+        line = Text(f"{mark}{_shown(entry.title)}", no_wrap=True, overflow="ellipsis")
+        if not entry.detail:
+            return line
+        line.pad_right(max(0, self._column + len(mark) - line.cell_len))
+        return line.append(f"  {_shown(entry.detail)}", "dim")
+
+
+def _shown(text: str) -> str:
+    return one_line(text, 200)

@@ -99,14 +99,14 @@ class ReviewPage(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         count = len(self._files)
-        title = f" {count} changed file{'' if count == 1 else 's'}" if count else " No files changed yet"
+        title = f"{count} changed file{'' if count == 1 else 's'}" if count else "No files changed yet"
         with Vertical(classes="page wide"):
             yield Static(Text(title, "bold"), classes="title", markup=False)
             with Horizontal(classes="columns"):
                 yield OptionList(*[Option(self._line(path)) for path in self._files], markup=False, compact=True)
                 yield LinesView(self._diff_parts, self._palette, can_focus=True)
             yield Static(
-                Text("↑↓ file · PgUp PgDn scroll · e open in $EDITOR · esc close"), classes="hint", markup=False
+                Text("↑↓ file · PgUp PgDn scroll · e open in $EDITOR · Esc close"), classes="hint", markup=False
             )
 
     @property

@@ -42,8 +42,8 @@ class SessionsPage(ChoicePage):
         super().__init__("Sessions", _entries(sessions, cwd))
         deletable = [each.session_id for each in sessions if can_delete or each.source == "here"]
         self._can = {"fork": [each.session_id for each in sessions if can_fork], "delete": deletable}
-        extra = [f" · {key} {name}" for key, name in (("ctrl+f", "fork"), ("ctrl+x", "delete")) if self._can[name]]
-        self.hint = f"type to search · enter open{''.join(extra)} · esc close"
+        extra = [f" · {key} {name}" for key, name in (("Ctrl+F", "fork"), ("Ctrl+X", "delete")) if self._can[name]]
+        self.hint = f"type to search · Enter open{''.join(extra)} · Esc close"
 
     def dismiss_with(self, entry: Entry) -> None:
         self.dismiss(f"open {entry.id}")

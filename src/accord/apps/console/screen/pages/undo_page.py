@@ -31,6 +31,7 @@ from accord.local.checkpoints import Change, Checkpoint, Checkpoints
 from accord.session.entities import Diff, FileChange
 
 _MOST_NAMES = 20
+_LONGEST_PROMPT = 200
 _MOST_DIFFS = 100
 _LONGEST_DIFF = 256 * 1024
 _LONGEST_DIFFS = 2 * 1024 * 1024
@@ -105,11 +106,11 @@ class UndoPage(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="page wide"):
-            yield Static(Text(" Go back to the files before a turn", "bold"), classes="title", markup=False)
+            yield Static(Text("Go back to the files before a turn", "bold"), classes="title", markup=False)
             with Horizontal(classes="columns"):
                 yield OptionList(*[Option(_line(turn)) for turn in self._turns], markup=False, compact=True)
                 yield LinesView(lambda _: [], self._palette, can_focus=True)
-            hint = f"↑↓ turn · PgUp PgDn scroll · enter go back · esc close\n{MEMORY}"
+            hint = f"↑↓ turn · PgUp PgDn scroll · Enter go back · Esc close\n{MEMORY}"
             yield Static(Text(hint), classes="hint", markup=False)
 
     @on(OptionList.OptionHighlighted)
@@ -127,7 +128,7 @@ class UndoPage(ModalScreen[str | None]):
         except CheckpointFailed as error:
             self._show_text(str(error))
         else:
-            self.query_one(LinesView).show(partial(preview_parts, preview, self._cwd))
+            self.query_one(LinesView).show(partial(preview_parts, turn.text, preview, self._cwd))
 
     def _show_text(self, text: str) -> None:
         self.query_one(LinesView).show(lambda _: [Part(partial(_wrapped, Text(text)))])
@@ -144,9 +145,10 @@ def _line(turn: CheckpointedTurn) -> Text:
     return Text(f"{when}  {one_line(turn.text)}", no_wrap=True, overflow="ellipsis")
 
 
-def preview_parts(preview: Preview, cwd: str, canvas: Canvas) -> Iterator[Part]:
-    """A summary, what needs attention, and all diffs."""
+def preview_parts(prompt: str, preview: Preview, cwd: str, canvas: Canvas) -> Iterator[Part]:
+    """The prompt of the turn, a summary, what needs attention, and all diffs."""
     palette = canvas.palette
+    yield Part(partial(_wrapped, Text(f"Before “{one_line(prompt, _LONGEST_PROMPT)}”", palette.text)))
     conflicts = {each.path: each.warning or "edited since" for each in preview.conflicts}
     texts = [Text(summary(preview.changes), palette.heading)]
     for title, names, style in (

@@ -282,13 +282,13 @@ class NewTextLine(Panel):
     class Clicked(Message):
         """The user wants to see it."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, keys: str, *, id: str | None = None) -> None:
+        """`keys` go to the end, for people."""
         super().__init__(id=id)
-        self.keys = ""
-        """The keys that go to the end, for people."""
+        self._keys = keys
 
     def show(self, is_below: bool, palette: Palette) -> None:
-        text = ", ".join(filter(None, ["↓ new text below", self.keys]))
+        text = ", ".join(filter(None, ["↓ new text below", self._keys]))
         self.set_text(Text(text, palette.accent) if is_below else Text())
 
     def on_click(self) -> None:

@@ -26,6 +26,7 @@ from textual.widgets.option_list import OptionDoesNotExist
 from accord.apps.console.sanitizer import exact, exact_in_place, exact_line, one_line
 from accord.apps.console.screen.drawing.palette import Canvas, Palette
 from accord.apps.console.screen.forms import Field, fields_of, read_field
+from accord.apps.console.screen.key_bindings import KeyBindings
 from accord.apps.console.screen.keys import HeldKeys
 from accord.apps.console.screen.questions import Question
 from accord.apps.console.screen.widgets.lines_view import FoldedText, has_final_height, visible_rows
@@ -41,9 +42,13 @@ _CHECK_MARK = "✓"
 
 class _Bar(QuestionBar):
     KEYS = ""
+    """The keys of this kind of question, beside the one that moves the focus."""
 
-    def __init__(self, question: Question, held_keys: HeldKeys, position: tuple[int, int], palette: Palette) -> None:
+    def __init__(
+        self, question: Question, held_keys: HeldKeys, position: tuple[int, int], palette: Palette, keys: KeyBindings
+    ) -> None:
         super().__init__(question, held_keys)
+        self._keys = keys
         assert isinstance(question.request, ElicitationRequest)
         self.request = question.request
         self.palette = palette
@@ -111,8 +116,12 @@ class _Bar(QuestionBar):
         return {
             ".head": self.head(),
             ".message": Text(exact(self.request.message, tab="    ")),
-            ".keys": Text(self.KEYS if self.has_focus_within else "tab to answer", self.palette.muted),
+            ".keys": Text(self._key_hint(), self.palette.muted),
         }
+
+    def _key_hint(self) -> str:
+        move = self._keys.hint("next_focus")
+        return f"{move} next · {self.KEYS}" if self.has_focus_within else f"{move} to answer"
 
     def head(self) -> Text:
         number, total = self._position
@@ -158,7 +167,7 @@ class _Bar(QuestionBar):
 class FormBar(_Bar):
     """The fields of a flat JSON Schema object."""
 
-    KEYS = "tab next · enter send · esc cancel"
+    KEYS = "Enter send · Esc cancel"
 
     def compose(self) -> ComposeResult:
         yield FoldedText(self.head(), self.palette, classes="head")
@@ -223,7 +232,7 @@ class FormBar(_Bar):
 class LinkBar(_Bar):
     """A URL, shown in full, and opened only if the user says so."""
 
-    KEYS = "tab next · enter choose · esc cancel"
+    KEYS = "Enter choose · Esc cancel"
 
     class Opened(Message):
         """The user wants to open the URL."""

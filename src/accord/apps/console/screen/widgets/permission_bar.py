@@ -21,6 +21,7 @@ from accord.apps.console.sanitizer import exact_line
 from accord.apps.console.screen.drawing.palette import Canvas, Palette
 from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.drawing.permission_text import kind_and_title, named_parts, permission_parts
+from accord.apps.console.screen.key_bindings import KeyBindings
 from accord.apps.console.screen.keys import HeldKeys
 from accord.apps.console.screen.questions import Question
 from accord.apps.console.screen.widgets.lines_view import LinesView
@@ -110,6 +111,7 @@ class PermissionBar(QuestionBar, can_focus=True):
         palette: Palette,
         *,
         keeper: ChoiceOwner,
+        keys: KeyBindings,
     ) -> None:
         super().__init__(question, held_keys)
         assert isinstance(question.request, PermissionRequest)
@@ -117,7 +119,9 @@ class PermissionBar(QuestionBar, can_focus=True):
         self._cwd = cwd
         self._position = position
         self._palette = palette
-        self._scope = always_scope(self._request, keeper, forgets=True) if offers_always(self._request) else ""
+        self._keys = keys
+        forget = f"Forget ({keys.hint('command_palette')})"
+        self._scope = always_scope(self._request, keeper, forget) if offers_always(self._request) else ""
         """What an answer for always covers."""
         self._tightness: Tightness = 0
         self._title_state = "", False
@@ -273,9 +277,12 @@ class PermissionBar(QuestionBar, can_focus=True):
     def _hint(self, *, is_focused: bool = False) -> Text:
         lines = [self._scope] if self._scope else []
         is_focused = is_focused or self.has_focus
-        keys = "press a key above, or ↑↓ and enter · esc cancel · tab to the prompt" if is_focused else "tab to answer"
-        if is_focused and not self._is_read:
-            keys = "↓ PgDn End show the rest · esc cancel · tab to the prompt"
+        move = self._keys.hint("next_focus")
+        keys = f"press a key above, or ↑↓ and Enter · Esc cancel · {move} to the prompt"
+        if not self._is_read:
+            rest = " ".join(filter(None, ["↓", self._keys.label("scroll_down"), "End"]))
+            keys = f"{rest} show the rest · Esc cancel · {move} to the prompt"
+        keys = keys if is_focused else f"{move} to answer"
         last = Text(self._reason, self._palette.warning) if self._reason else Text(keys, self._palette.muted)
         return Text("\n").join([*(Text(line, self._palette.muted) for line in lines), last])
 
@@ -325,7 +332,7 @@ class PermissionBar(QuestionBar, can_focus=True):
     def _confirm(self) -> None:
         """Enter: give the selected answer."""
         if self.held_keys.is_held("enter"):
-            self.explain("enter is held down: release it, then answer")
+            self.explain("Enter is held down: release it, then answer")
         elif self.is_settling:
             self.explain("too early: the question has just appeared")
         elif self._selected is None:
@@ -369,7 +376,9 @@ class PermissionBar(QuestionBar, can_focus=True):
         if option is not None:
             self._choose(option)
         elif character in _ANSWER_KEYS:
-            self.explain(f"no answer has the key {character}: it went into the prompt · tab to answer")
+            self.explain(
+                f"no answer has the key {character}: it went into the prompt · {self._keys.hint('next_focus')} to answer"
+            )
         return option is not None
 
     def _choose(self, option: PermissionOption) -> None:

@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from accord.apps.console.permission_flags import ChoiceOwner
 from accord.apps.console.screen.drawing.palette import Palette
+from accord.apps.console.screen.key_bindings import KeyBindings
 from accord.apps.console.screen.keys import HeldKeys
 from accord.apps.console.screen.questions import Question
 from accord.apps.console.screen.widgets.form_bar import FormBar, LinkBar
@@ -27,8 +28,9 @@ _LEAST = 3
 class QuestionDock(Vertical):
     """Holds the bar of the current question."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, keys: KeyBindings, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._keys = keys
         self.display = False
         self._bar: Bar | None = None
         self.held_keys = HeldKeys()
@@ -67,9 +69,9 @@ class QuestionDock(Vertical):
         self, question: Question, position: tuple[int, int], cwd: str, palette: Palette, keeper: ChoiceOwner
     ) -> Bar:
         if not isinstance(question.request, ElicitationRequest):
-            return PermissionBar(question, self.held_keys, cwd, position, palette, keeper=keeper)
+            return PermissionBar(question, self.held_keys, cwd, position, palette, keeper=keeper, keys=self._keys)
         kind = LinkBar if question.request.mode == "url" else FormBar
-        return kind(question, self.held_keys, position, palette)
+        return kind(question, self.held_keys, position, palette, self._keys)
 
     def settle(self) -> None:
         """The screen is visible again: earlier key presses were meant for what covered it."""
