@@ -10,6 +10,7 @@ __all__ = ["exports"]
 
 
 def exports(package: ModuleType) -> dict[str, Any]:
+    assert package.METHODS  # all names are loaded when one is used
     return {
         name: value
         for name, value in vars(package).items()

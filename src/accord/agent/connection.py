@@ -7,6 +7,7 @@ holds of it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from functools import partial
@@ -239,12 +240,12 @@ class AgentEndpoint:
         return self._initialized(result, dialect)
 
     async def _initialized(self, result: Any, dialect: Dialect) -> HandlerResult:
-        agree = partial(
-            self.peer.set_version_rules,
-            odd_ids_allowed=dialect.odd_ids_allowed,
-            batches_allowed=dialect.batches_allowed,
-        )
-        return HandlerResult(result, agree)
+        return HandlerResult(result, partial(self._after_handshake, dialect))
+
+    def _after_handshake(self, dialect: Dialect) -> None:
+        self.peer.set_version_rules(odd_ids_allowed=dialect.odd_ids_allowed, batches_allowed=dialect.batches_allowed)
+        # The response is on its way: what the next requests need is loaded while the client reads it.
+        asyncio.get_running_loop().call_soon(dialect.load_tables)
 
     def _check(self, request: AcpRequest, method: str) -> None:
         capability = _CAPABILITIES.get(type(request))

@@ -23,6 +23,7 @@ from accord.agent.user_questions import OpenQuestions
 from accord.local.paths import Roots
 from accord.session.entities import Option, State, TokenUsage, ToolCall
 from accord.session.mcp_servers import McpServer
+from accord.session.paths import is_absolute
 from accord.session.requests import SessionSummary
 from accord.session.transcript import Transcript
 from accord.session.updates import (
@@ -37,7 +38,7 @@ from accord.session.updates import (
     StatePatch,
     Update,
 )
-from accord.session.validation import Validator, is_absolute
+from accord.session.validation import Validator
 
 if TYPE_CHECKING:
     from accord.store.store import Store

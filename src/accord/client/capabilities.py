@@ -16,9 +16,9 @@ from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Content, Image, Resource, Text
 from accord.session.entities import Option
 from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
+from accord.session.paths import is_absolute, is_relative
 from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from accord.session.type_checks import check_block, check_type, check_types
-from accord.session.validation import is_absolute, is_relative
 
 _SERVERS = get_args(McpServer)
 _FIELDS = ("string", "number", "integer", "boolean", "array")

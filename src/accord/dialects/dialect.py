@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, NoReturn, TypeAlias, TypeVar
+from functools import cached_property
+from importlib import import_module
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -22,7 +24,7 @@ from accord.schema.method import Method, has_no_required_members
 from accord.schema.reader import Reader
 from accord.session.capabilities import ClientCapabilities
 from accord.session.message import Message
-from accord.session.requests import AcpNotification, AcpRequest
+from accord.session.requests import AcpNotification, AcpRequest, Initialize
 from accord.session.updates import Patch, ToolCallAppend, ToolCallChanged, ToolCallPatch, Update
 from accord.session.value import Value
 
@@ -92,8 +94,27 @@ def set_notification_meta(patches: list[Patch], meta: dict[str, Any] | None) -> 
         patch.notification_meta = meta
 
 
+class _LazyTable:
+    def __set_name__(self, owner: type[Dialect], name: str) -> None:
+        self._name = name
+
+    def __get__(self, _dialect: Dialect | None, dialect_type: type[Dialect]) -> Any:
+        table = getattr(import_module(dialect_type.TABLES), self._name)
+        setattr(dialect_type, self._name, table)
+        return table
+
+
+def lazy_table() -> Any:
+    """A table of a dialect, imported from the module `TABLES` when it is first used."""
+    return _LazyTable()
+
+
 class Dialect:
-    """One protocol version, spoken on one connection."""
+    """One protocol version, spoken on one connection.
+
+    `initialize` is converted without the tables: they load most of the version's types, and an agent starts faster if it
+    loads them after its response.
+    """
 
     name: ClassVar[str]
     version: ClassVar[int]
@@ -120,12 +141,17 @@ class Dialect:
     batches_allowed: ClassVar[bool]
     """A batch may be sent, when explicitly requested."""
 
-    METHODS: ClassVar[Mapping[str, Method]]
-    REQUESTS: ClassVar[Mapping[type[AcpRequest], RequestConverter]]
-    NOTIFICATIONS: ClassVar[Mapping[type[AcpNotification], NotificationConverter]]
-    UPDATES_TO_WIRE: ClassVar[UpdatesToWire]
-    UPDATES_FROM_WIRE: ClassVar[UpdatesFromWire]
-    UPDATE_PARAMS: ClassVar[type[Any]]
+    INITIALIZE: ClassVar[RequestConverter]
+    INITIALIZE_METHOD: ClassVar[Method]
+    TABLES: ClassVar[str]
+    """The module that has the following tables."""
+
+    METHODS: ClassVar[Mapping[str, Method]] = lazy_table()
+    REQUESTS: ClassVar[Mapping[type[AcpRequest], RequestConverter]] = lazy_table()
+    NOTIFICATIONS: ClassVar[Mapping[type[AcpNotification], NotificationConverter]] = lazy_table()
+    UPDATES_TO_WIRE: ClassVar[UpdatesToWire] = lazy_table()
+    UPDATES_FROM_WIRE: ClassVar[UpdatesFromWire] = lazy_table()
+    UPDATE_PARAMS: ClassVar[type[Any]] = lazy_table()
     """The params of `session/update`: has `session_id`, `update` and `meta`."""
 
     def __init__(self, *, strict: bool = False, client: ClientCapabilities | None = None) -> None:
@@ -137,12 +163,38 @@ class Dialect:
         """How often each row of the loss table occurred."""
         self.notes: list[str] = BoundedList()
         """The newest errors that were tolerated in reading."""
-        self._request_by_method: dict[str, RequestConverter] = {}
-        for converter in self.REQUESTS.values():
-            self._request_by_method.setdefault(converter.method, converter)
-        self._notification_by_method = {converter.method: converter for converter in self.NOTIFICATIONS.values()}
         self._readers: dict[Any, Reader[Any]] = {}
-        self._update_reader: Reader[Any] = Reader(self.UPDATE_PARAMS, strict=strict)
+
+    @classmethod
+    def load_tables(cls) -> None:
+        """Import the tables now, instead of when one is first used."""
+        import_module(cls.TABLES)
+
+    @cached_property
+    def _request_by_method(self) -> dict[str, RequestConverter]:
+        return self._index_requests()
+
+    def _index_requests(self) -> dict[str, RequestConverter]:
+        by_method: dict[str, RequestConverter] = {}
+        for converter in self.REQUESTS.values():
+            by_method.setdefault(converter.method, converter)
+        return by_method
+
+    @cached_property
+    def _notification_by_method(self) -> dict[str, NotificationConverter]:
+        return {converter.method: converter for converter in self.NOTIFICATIONS.values()}
+
+    @cached_property
+    def _update_reader(self) -> Reader[Any]:
+        return Reader(self.UPDATE_PARAMS, strict=self.strict)
+
+    def _converter(self, request: AcpRequest) -> RequestConverter:
+        if type(request) is Initialize:
+            return self.INITIALIZE
+        converter = self.REQUESTS.get(type(request))
+        if converter is None:
+            raise MethodNotFound(type(request).__name__)
+        return converter
 
     def record_loss(self, row: str, what: str) -> None:
         """Record that this version can't express something; `row` is an id of the loss table."""
@@ -151,12 +203,15 @@ class Dialect:
 
     def request_to_wire(self, request: AcpRequest) -> tuple[str, Any]:
         """The method and params of a request; MethodNotFound when this version has no such method."""
-        converter = self.REQUESTS.get(type(request)) or self._unknown(request)
+        converter = self._converter(request)
         return converter.method, converter.to_wire(self, request)
 
     def request_from_wire(self, method: str, params: Raw, sender: Side) -> AcpRequest:
         """The typed request; MethodNotFound or InvalidParams is the error to respond with."""
-        converter, entry = self._request_by_method.get(method), self.METHODS.get(method)
+        if method == "initialize":
+            converter, entry = self.INITIALIZE, self.INITIALIZE_METHOD
+        else:
+            converter, entry = self._request_by_method.get(method), self.METHODS.get(method)
         if converter is None or entry is None or entry.sender not in (sender, "either"):
             raise MethodNotFound(method)
         try:
@@ -166,13 +221,12 @@ class Dialect:
 
     def result_to_wire(self, request: AcpRequest, result: Value) -> Any:
         """The JSON-RPC result of a request."""
-        converter = self.REQUESTS.get(type(request)) or self._unknown(request)
-        return converter.result_to_wire(self, request, result)
+        return self._converter(request).result_to_wire(self, request, result)
 
     def result_from_wire(self, request: AcpRequest, response: Raw) -> Any:
         """The typed result of a request of ours, a `request.result_type`; Malformed when it can't be read."""
-        converter = self.REQUESTS.get(type(request)) or self._unknown(request)
-        method = self.METHODS[converter.method]
+        converter = self._converter(request)
+        method = self.INITIALIZE_METHOD if converter is self.INITIALIZE else self.METHODS[converter.method]
         if len(response) <= 4 and bytes(response) in _EMPTY and self._may_be_empty(method, bytes(response)):
             response = Raw(b"{}")  # AMB-01..05, FN-103
         return converter.result_from_wire(self, request, self._reader(method.result).decode(response, self.notes))
@@ -232,9 +286,6 @@ class Dialect:
         call = replace(update.call, status="failed", ended_without_result=False)
         patch = ToolCallPatch(id=call.id) if isinstance(update.patch, ToolCallAppend) else update.patch
         return ToolCallChanged(call=call, patch=replace(patch, status="failed"), created=update.created)
-
-    def _unknown(self, request: AcpRequest) -> NoReturn:
-        raise MethodNotFound(type(request).__name__)
 
     def _reader(self, wire_type: Any) -> Reader[Any]:
         reader = self._readers.get(wire_type)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,7 +19,7 @@ from accord.dialects.all_versions.options import current_mode, is_mode_option
 from accord.dialects.all_versions.paths_and_lines import display_path
 from accord.dialects.all_versions.updates import UpdateConverter
 from accord.dialects.dialect import Dialect, UpdatesToWire
-from accord.dialects.terminal_meta import AnnouncedTerminal
+from accord.dialects.display_state import TAIL, DisplayDialect, DisplayState
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.schema.all_versions import Terminal as WireTerminal
 from accord.schema.wire_values import Unknown as UnknownOnWire
@@ -30,13 +29,10 @@ from accord.session.entities import (
     Exit,
     FileChange,
     Option,
-    Plan,
     Terminal,
     TerminalItem,
-    ToolCall,
     ToolCallItem,
 )
-from accord.session.snapshots import SnapshotBytes
 from accord.session.updates import (
     CompactionChanged,
     ModeChanged,
@@ -48,92 +44,11 @@ from accord.session.updates import (
 )
 from accord.session.value import Unknown
 
-TAIL = 32 * 1024
 CUT_NOTE = "[earlier output left out]\n"
 _ESCAPES = (  # compiled when first used
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\-_])|[\x00-\x08\x0b-\x1f\x7f]"
 )
 _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
-
-
-class DisplayState:
-    """The state of one session at the client."""
-
-    __slots__ = ("_calls", "_sent_sizes", "_stale", "announced", "mode", "options", "plans", "terminals")
-
-    def __init__(self) -> None:
-        self.mode: str | None = None
-        self.options: Sequence[Option] = ()
-        self.plans: dict[str, Plan] = {}
-        self.terminals: dict[str, Terminal] = {}
-        self.announced: dict[str, AnnouncedTerminal] = {}
-        """The terminals that were announced in `_meta`, and that the client displays itself."""
-        self._calls: dict[str, ToolCall] = {}
-        self._stale: set[str] = set()
-        """The tool calls whose content at the client is not the newest."""
-        self._sent_sizes: dict[tuple[str, str], int] = {}
-
-    def update_mode_option(self) -> bool:
-        """Give the mode option the current mode; whether that changed it."""
-        for index, option in enumerate(self.options):
-            if is_mode_option(option):
-                if self.mode is None or option.value == self.mode:
-                    return False
-                option = replace(option, value=self.mode)
-                self.options = [*self.options[:index], option, *self.options[index + 1 :]]
-                return True
-        return False
-
-    def track_call(self, call: ToolCall) -> None:
-        """Remember a tool call if it contains a terminal."""
-        if call.content and any(type(item) is TerminalItem for item in call.content):
-            self._calls[call.id] = call
-        else:
-            self._calls.pop(call.id, None)
-
-    def track_terminal(self, terminal: Terminal) -> None:
-        """Remember a terminal as it is now; of one that has ended, only the output that can still be sent."""
-        if terminal.exit is not None and len(terminal.output) > TAIL + 1:
-            terminal = replace(terminal, output=SnapshotBytes(terminal.output[-TAIL - 1 :]))
-        self.terminals[terminal.id] = terminal
-
-    def calls_with(self, terminal_id: str) -> list[ToolCall]:
-        """The tool calls that contain a terminal."""
-        return [
-            call
-            for call in self._calls.values()
-            if any(type(item) is TerminalItem and item.terminal_id == terminal_id for item in call.content)
-        ]
-
-    def send_output_now(self, terminal: Terminal, whole: bool) -> bool:
-        """Whether to send the output now; if not, the tool calls that contain it are stale."""
-        size, sent = len(terminal.output), self._sent_sizes.get(("terminal", terminal.id), 0)
-        # Only the tail is sent: past it, each time as much has come as would be sent.
-        if not whole and (size < sent * 5 // 4 or (size >= TAIL * 4 and size - sent < TAIL)):
-            self._stale.update(call.id for call in self.calls_with(terminal.id))
-            return False
-        self._sent_sizes["terminal", terminal.id] = size
-        return True
-
-    def send_item_now(self, call: ToolCall) -> bool:
-        """Whether to send the content now, after one more item; if not, the call is stale."""
-        size, key = len(call.content), ("call", call.id)
-        if size < self._sent_sizes.get(key, 0) * 5 // 4:
-            self._stale.add(call.id)
-            return False
-        self._sent_sizes[key] = size
-        self._stale.discard(call.id)
-        return True
-
-    def send_content_now(self, call: ToolCall, has_content: bool) -> bool:
-        """Whether to send the content with a patch of a call: the patch has content, or the call is stale."""
-        send = has_content or call.id in self._stale
-        self._stale.discard(call.id)
-        if call.finished:
-            self._sent_sizes.pop(("call", call.id), None)
-        elif send:
-            self._sent_sizes["call", call.id] = len(call.content)
-        return send
 
 
 def output_tail(terminal: Terminal) -> tuple[bytes, bool]:
@@ -159,28 +74,6 @@ def _exit_text(status: Exit) -> str:
     if status.signal:
         return f"signal {status.signal}"
     return "ended" if status.code is None else f"exit code {status.code}"
-
-
-class DisplayDialect(Dialect):
-    """A dialect that tracks the state of each session at the client."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.displays: defaultdict[str, DisplayState] = defaultdict(DisplayState)
-        self.generated_calls = 0
-        """How many tool calls were generated for permission requests."""
-
-    def forget_session(self, session_id: str) -> None:
-        self.displays.pop(session_id, None)
-
-    def track_plan(self, session_id: str, plan: Plan) -> bool:
-        """Remember a plan; whether to send it. A plan of an unknown type is not sent, but removes the one it replaces."""
-        plans = self.displays[session_id].plans
-        if plan.raw is None:
-            plans[plan.id] = plan
-            return True
-        self.record_loss("plan-type", plan.id)
-        return plans.pop(plan.id, None) is not None
 
 
 class DisplayUpdates:
@@ -250,7 +143,7 @@ class DisplayUpdates:
         if update.mode_id != display.mode:
             display.mode = update.mode_id
             wire_updates.append(self._mode(current_mode_id=update.mode_id, meta=update.patch.meta))
-        if display.update_mode_option():
+        if _update_mode_option(display):
             wire_updates.append(self._options(config_options=self._options_to_wire(dialect, display.options)))
         return wire_updates
 
@@ -265,6 +158,18 @@ class DisplayUpdates:
             dialect.record_loss("compaction", update.compaction.id)
             return []
         return self._updates.compaction_to_wire(dialect, session_id, update)
+
+
+def _update_mode_option(state: DisplayState) -> bool:
+    """Give the mode option the current mode; whether that changed it."""
+    for index, option in enumerate(state.options):
+        if is_mode_option(option):
+            if state.mode is None or option.value == state.mode:
+                return False
+            option = replace(option, value=state.mode)
+            state.options = [*state.options[:index], option, *state.options[index + 1 :]]
+            return True
+    return False
 
 
 def _state_changed(dialect: Dialect, session_id: str, update: StateChanged) -> list[Any]:

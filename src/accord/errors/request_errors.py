@@ -381,7 +381,7 @@ _REASON_NAMES = (
     "message", "details", "detail", "reason", "error", "errors", "description", "cause", "msg", "title", "text"
 )  # fmt: skip
 """Members that hold the reason itself, so that their names add nothing."""
-_CODE = re.compile("[a-z0-9]+(?:_[a-z0-9]+)+")
+_CODE = "[a-z0-9]+(?:_[a-z0-9]+)+"  # compiled when first used
 _MAX_DEPTH = 8
 _MAX_MEMBERS = 50
 
@@ -398,7 +398,7 @@ def _details(data: Any, message: str, excluded: Collection[str]) -> list[str]:
         text = _text(leaf)
         if not text or (isinstance(leaf, str) and text.rstrip(".").casefold() in message.casefold()):
             continue
-        is_code = _CODE.fullmatch(text)
+        is_code = re.fullmatch(_CODE, text)
         names = [name for name in path if is_code or name not in _REASON_NAMES]
         details[f"{'.'.join(names)}: {text}" if names else text] = None
     return list(details)

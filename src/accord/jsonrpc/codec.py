@@ -6,7 +6,6 @@ A well-formed message is read in one pass; `decode_malformed` runs only if that 
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 from collections.abc import Callable
@@ -228,6 +227,8 @@ _write = msgspec.json.Encoder(enc_hook=_to_wire).encode
 
 
 def _encode_repaired(message: object) -> bytes:
+    import json  # noqa: PLC0415  # not loaded when an agent starts
+
     try:
         plain = _to_builtins(message, lambda raw: json.loads(bytes(raw)))
         text = json.dumps(plain, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable
 from math import isfinite
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 import msgspec
 
 from accord.errors import Malformed
 from accord.schema.malformed_values import Path, path_text
-from accord.schema.tolerant_reader import Walk, walk_for
+
+if TYPE_CHECKING:
+    from accord.schema.tolerant_reader import Walk
 
 T = TypeVar("T")
 
@@ -83,6 +84,8 @@ class Reader(Generic[T]):
 
     def _read(self, value: Any, notes: list[str] | None) -> T:
         if self._walk is None:
+            from accord.schema.tolerant_reader import walk_for  # noqa: PLC0415  # not loaded when an agent starts
+
             self._walk = walk_for(self._expected, strict=self._strict)
         return self._walk(value, None, notes)
 
@@ -114,6 +117,8 @@ def _replace_half(escape: re.Match[bytes]) -> bytes:
 
 
 def _parse_out_of_range(raw: bytes | msgspec.Raw) -> tuple[Any, list[str]]:
+    import json  # noqa: PLC0415  # not loaded when an agent starts
+
     text = re.sub(_ESCAPES, _replace_half, bytes(raw))
     parsed: Any = json.loads(text, parse_float=_float, parse_int=_int, parse_constant=_reject_constant)
     out_of_range: list[str] = []

@@ -8,7 +8,6 @@ completed in a copy.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -50,27 +49,16 @@ from accord.session.open_enums import (
     TOOL_KINDS,
     TOOL_STATUSES,
 )
+from accord.session.paths import is_absolute
 from accord.session.type_checks import apply_rule, check_block, check_number, check_type, check_types, is_number
 from accord.session.value import UNSET
 
 T = TypeVar("T", bound=Struct)
 
-# POSIX, a drive letter, or UNC: the other side's system need not be ours (AMB-46).
-_ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 _PATCHES = get_args(updates.Patch)
 _ROLES = (USER, AGENT, THOUGHT)
 _ELICITATIONS = ("form", "url")
 _UINT32, _INT64, _UINT64 = 2**32 - 1, 2**63 - 1, 2**64 - 1
-
-
-def is_absolute(path: str) -> bool:
-    """Whether a path is absolute on some system."""
-    return _ABSOLUTE.match(path) is not None
-
-
-def is_relative(command: str) -> bool:
-    """Whether a command is a relative path. A bare name is not a path: it is looked up when it is started (AMB-46)."""
-    return not is_absolute(command) and ("/" in command or "\\" in command)
 
 
 def check_command(command: SlashCommand) -> None:

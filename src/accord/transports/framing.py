@@ -20,9 +20,10 @@ FRAME_LIMIT = 64 * 1024 * 1024
 _HEADER_LIMIT = 8 * 1024
 _STRAY = "expected headers between two frames"
 _FIRST_HEADERS = (b"content-length:", b"content-type:")
-_FIRST_MESSAGE = re.compile(rb"^[ \t\r]*([{\[]|content-length:|content-type:)", re.IGNORECASE | re.MULTILINE)
-_LENGTH = re.compile(rb"content-length:[ \t]*([0-9]{1,15})[ \t\r]*\Z", re.IGNORECASE)
-_OTHER_HEADER = re.compile(rb"[a-z][a-z0-9-]*:", re.IGNORECASE)
+# The patterns are compiled when they are first used: most peers never send what they are for.
+_FIRST_MESSAGE = rb"(?im)^[ \t\r]*([{\[]|content-length:|content-type:)"
+_LENGTH = rb"(?i)content-length:[ \t]*([0-9]{1,15})[ \t\r]*\Z"
+_OTHER_HEADER = rb"(?i)[a-z][a-z0-9-]*:"
 
 
 def wrap_frame(frame: bytes, framing: Framing) -> tuple[bytes, bytes]:
@@ -69,7 +70,10 @@ class FrameParser:
             first = data.find(b"\n") + 1
             if not first:
                 return self._lines.feed(data)
-        message = _FIRST_MESSAGE.search(data, first)
+        elif data[:1] in (b"{", b"["):  # nearly always
+            self.framing, self.feed = "newline", self._lines.feed
+            return self.feed(data)
+        message = re.compile(_FIRST_MESSAGE).search(data, first)
         if message is None:
             end = data.rfind(b"\n") + 1
             last = data[end:].lstrip(b" \t\r")
@@ -231,11 +235,11 @@ class _HeaderParser:
         if not line.strip():
             if self._has_headers:
                 self._end_of_headers()
-        elif length := _LENGTH.search(line):
+        elif length := re.search(_LENGTH, line):
             if length.start():
                 self._reject_once(_STRAY)
             self._length, self._has_headers = int(length[1]), True
-        elif _OTHER_HEADER.match(line):
+        elif re.match(_OTHER_HEADER, line):
             self._has_headers = True
         else:
             self._reject_once(_STRAY)

@@ -49,8 +49,8 @@ from accord.peer import FrameObserver, Limits
 from accord.session.capabilities import Implementation
 from accord.session.mcp_servers import McpServer, StdioServer
 from accord.session.memory_estimate import TRANSCRIPT_BYTES
+from accord.session.paths import is_relative
 from accord.session.requests import InitializeResult, SessionSummary
-from accord.session.validation import is_relative
 
 NEW_INSTEAD = "a new session begins, which does not know what was said before"
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.errors import InvalidParams
 from accord.session.mcp_servers import HttpServer, Pair, Pairs, SseServer, StdioServer, pairs_in
-from accord.session.validation import is_relative
+from accord.session.paths import is_relative
 
 Remote = TypeVar("Remote", HttpServer, SseServer)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord.dialects.dialect import Dialect
 from accord.errors import InvalidParams, Malformed
-from accord.session.validation import is_absolute
+from accord.session.paths import is_absolute
 
 
 def require_absolute(path: str, field: str) -> str:

@@ -2,46 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, ClassVar
 
-from accord.dialects.all_versions.elicitation import ElicitationConverter
-from accord.dialects.dialect import NotificationConverter, RequestConverter, by_type
-from accord.dialects.struct_converter import copied_notification, copied_request
-from accord.dialects.v1.client_resources import CLIENT_RESOURCES
+import accord.schema.v1.lifecycle as wire
 from accord.dialects.v1.lifecycle import INITIALIZE
-from accord.dialects.v1.permissions import REQUEST_PERMISSION
 from accord.dialects.v1.rewrites import RewriteDialect
-from accord.dialects.v1.sessions import SESSION_REQUESTS
-from accord.dialects.v1.updates import UPDATES_FROM_WIRE, UPDATES_TO_WIRE, rewrite_to_wire
-from accord.schema import v1 as wire
-from accord.session import requests
 from accord.session.updates import Update
 
-__all__ = ["NOTIFICATIONS", "REQUESTS", "V1"]
-
-_copied = partial(copied_request, wire.METHODS)
-
-REQUESTS: dict[type[requests.AcpRequest], RequestConverter] = by_type(
-    INITIALIZE,
-    _copied(requests.Authenticate, "authenticate"),
-    _copied(requests.Logout, "logout"),
-    *SESSION_REQUESTS,
-    _copied(requests.CloseSession, "session/close"),
-    _copied(requests.DeleteSession, "session/delete"),
-    _copied(requests.SetMode, "session/set_mode"),
-    _copied(requests.SetModel, "session/set_model"),
-    REQUEST_PERMISSION,
-    ElicitationConverter(wire, is_open=False).request,
-    *CLIENT_RESOURCES,
-)
-
-NOTIFICATIONS: dict[type[requests.AcpNotification], NotificationConverter] = {
-    requests.Cancel: copied_notification(wire.METHODS, requests.Cancel, "session/cancel"),
-    requests.ElicitationCompleted: copied_notification(
-        wire.METHODS, requests.ElicitationCompleted, "elicitation/complete"
-    ),
-}
+__all__ = ["V1"]
 
 
 class V1(RewriteDialect):
@@ -61,16 +29,17 @@ class V1(RewriteDialect):
     odd_ids_allowed: ClassVar[bool] = True
     batches_allowed: ClassVar[bool] = True
 
-    METHODS = wire.METHODS
-    REQUESTS = REQUESTS
-    NOTIFICATIONS = NOTIFICATIONS
-    UPDATES_TO_WIRE = UPDATES_TO_WIRE
-    UPDATES_FROM_WIRE = UPDATES_FROM_WIRE
-    UPDATE_PARAMS = wire.SessionNotification
+    INITIALIZE = INITIALIZE
+    INITIALIZE_METHOD = wire.INITIALIZE
+    TABLES = "accord.dialects.v1.tables"
 
     def update_to_wire(self, session_id: str, update: Update) -> list[Any]:
         """The params that express an update, and before it, rewritten messages that it finishes."""
         finished = self.rewrites[session_id].finished_before(update)
+        if not finished:
+            return super().update_to_wire(session_id, update)
+        from accord.dialects.v1.updates import rewrite_to_wire  # noqa: PLC0415  # not loaded when an agent starts
+
         before = [
             self.UPDATE_PARAMS(session_id=session_id, update=chunk)
             for rewrite in finished

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import accord.schema.v1.lifecycle as wire  # not the package: it would load all types
 from accord.dialects.all_versions.lifecycle import (
     can_offer_terminal_login,
     group_meta,
@@ -23,7 +24,6 @@ from accord.dialects.dialect import Dialect, RequestConverter
 from accord.dialects.negotiation import displays_terminals, offer_of_v1
 from accord.dialects.struct_converter import StructConverter
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
-from accord.schema import v1 as wire
 from accord.schema.wire_values import UNSET, UnsetType
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.capabilities import (

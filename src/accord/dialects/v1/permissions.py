@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from accord.dialects.all_versions.permissions import PermissionConverter
 from accord.dialects.dialect import Dialect
-from accord.dialects.display_fallback import DisplayDialect
+from accord.dialects.display_state import DisplayDialect
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.dialects.v1.tool_calls import patch_from_wire, patch_to_wire
 from accord.schema import v1 as wire

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from accord.dialects.display_fallback import DisplayDialect
+from accord.dialects.display_state import DisplayDialect
 from accord.session.content import Content, text_of
 from accord.session.message import Message
 from accord.session.patch_rules import appended_content

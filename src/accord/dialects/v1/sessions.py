@@ -9,7 +9,7 @@ from accord.dialects.all_versions.mcp_servers import pairs_to_wire, remote_serve
 from accord.dialects.all_versions.options import OptionReader, commands_from_wire, set_option_from_wire
 from accord.dialects.all_versions.sessions import PromptConverter, SessionConverter, tokens_from_wire, tokens_to_wire
 from accord.dialects.dialect import ConvertResultFunction, Dialect, RequestConverter
-from accord.dialects.display_fallback import DisplayDialect
+from accord.dialects.display_state import DisplayDialect
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.dialects.v1.modes_and_options import (
     OPTIONS,

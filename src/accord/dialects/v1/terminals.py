@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from accord.dialects.display_fallback import CUT_NOTE, DisplayDialect, DisplayState, output_tail
+from accord.dialects.display_fallback import CUT_NOTE, output_tail
+from accord.dialects.display_state import DisplayDialect, DisplayState
 from accord.dialects.terminal_meta import AnnouncedTerminal, exit_meta, info_meta, output_meta
 from accord.dialects.v1.tool_calls import ITEMS, new_tool_call
 from accord.schema import v1 as wire

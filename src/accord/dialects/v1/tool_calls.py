@@ -8,7 +8,8 @@ from accord.dialects.all_versions.content import ContentConverter
 from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_wire, locations_to_wire
 from accord.dialects.all_versions.updates import UpdateConverter
 from accord.dialects.dialect import Dialect
-from accord.dialects.display_fallback import DisplayDialect, ItemWriter, diff_from_wire
+from accord.dialects.display_fallback import ItemWriter, diff_from_wire
+from accord.dialects.display_state import DisplayDialect
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.schema import v1 as wire
 from accord.schema.wire_values import UNSET, UnsetType

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from accord.dialects.all_versions.options import commands_patch
 from accord.dialects.all_versions.updates import PlanConverter, supported_entries, update_names
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
-from accord.dialects.display_fallback import DisplayDialect, DisplayUpdates
+from accord.dialects.display_fallback import DisplayUpdates
+from accord.dialects.display_state import DisplayDialect
 from accord.dialects.terminal_meta import split_terminals
 from accord.dialects.unset_values import none_if_unset, unset_if_none, whole_meta
 from accord.dialects.v1 import terminals

@@ -2,45 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from msgspec.structs import replace
+from accord.dialects.dialect import lazy_table
+from accord.dialects.v2.lifecycle import INITIALIZE, INITIALIZE_METHOD, LENIENT_HANDSHAKE
+from accord.dialects.v2.session_options import OptionsDialect
 
-from accord.dialects.all_versions.elicitation import ElicitationConverter
-from accord.dialects.dialect import NotificationConverter, RequestConverter, by_type
-from accord.dialects.struct_converter import copied_notification, copied_request
-from accord.dialects.v2.accepted_draft_shapes import LENIENT_TYPES, Offer
-from accord.dialects.v2.lifecycle import INITIALIZE
-from accord.dialects.v2.options import OptionsDialect
-from accord.dialects.v2.permissions import REQUEST_PERMISSION
-from accord.dialects.v2.sessions import SESSION_REQUESTS
-from accord.dialects.v2.updates import UPDATES_FROM_WIRE, UPDATES_TO_WIRE
-from accord.schema import v2 as wire
-from accord.session import requests
-
-__all__ = ["METHODS", "NOTIFICATIONS", "REQUESTS", "V2"]
-
-METHODS = {**wire.METHODS, "initialize": replace(wire.METHODS["initialize"], params=Offer)}
-_copied = partial(copied_request, METHODS)
-
-REQUESTS: dict[type[requests.AcpRequest], RequestConverter] = by_type(
-    INITIALIZE,
-    _copied(requests.Authenticate, "auth/login"),
-    _copied(requests.Logout, "auth/logout"),
-    *SESSION_REQUESTS,
-    _copied(requests.CloseSession, "session/close"),
-    _copied(requests.DeleteSession, "session/delete"),
-    _copied(requests.CancelToolCall, "tool_call/cancel"),
-    _copied(requests.CancelTerminal, "terminal/cancel"),
-    REQUEST_PERMISSION,
-    ElicitationConverter(wire).request,
-)
-
-NOTIFICATIONS: dict[type[requests.AcpNotification], NotificationConverter] = {
-    requests.Cancel: copied_notification(METHODS, requests.Cancel, "session/cancel"),
-    requests.ElicitationCompleted: copied_notification(METHODS, requests.ElicitationCompleted, "elicitation/complete"),
-}
+__all__ = ["V2"]
 
 
 class V2(OptionsDialect):
@@ -60,12 +29,12 @@ class V2(OptionsDialect):
     odd_ids_allowed: ClassVar[bool] = False
     batches_allowed: ClassVar[bool] = False
 
-    METHODS = METHODS
-    REQUESTS = REQUESTS
-    NOTIFICATIONS = NOTIFICATIONS
-    UPDATES_TO_WIRE = UPDATES_TO_WIRE
-    UPDATES_FROM_WIRE = UPDATES_FROM_WIRE
-    UPDATE_PARAMS = wire.UpdateSessionNotification
+    INITIALIZE = INITIALIZE
+    INITIALIZE_METHOD = INITIALIZE_METHOD
+    TABLES = "accord.dialects.v2.tables"
+    LENIENT_TYPES: ClassVar[Mapping[Any, Any]] = lazy_table()
 
     def _lenient_type(self, wire_type: Any) -> Any:
-        return wire_type if self.strict else LENIENT_TYPES.get(wire_type, wire_type)
+        if self.strict:
+            return wire_type
+        return LENIENT_HANDSHAKE.get(wire_type) or self.LENIENT_TYPES.get(wire_type, wire_type)

@@ -11,21 +11,6 @@ from accord.schema import v2 as wire
 from accord.schema.wire_values import UNSET, Lenient, Nullable, Wire
 
 
-class Offer(wire.InitializeRequest):
-    """An offer with v1's members beside v2's, as accord's clients send by default; allowed in strict mode, too."""
-
-    client_info: Any = UNSET
-    client_capabilities: Any = UNSET
-
-
-class InitializeRequest(Wire):
-    """An offer of a version that may be newer; only the number must be valid."""
-
-    protocol_version: wire.ProtocolVersion
-    info: Lenient[wire.Implementation] = UNSET
-    capabilities: Lenient[wire.ClientCapabilities] = UNSET
-
-
 class PromptResponse(Wire):
     """A stop reason comes from an agent of the draft and ends the turn. v2 was first published without the id."""
 
@@ -50,7 +35,6 @@ class RequestPermissionRequest(Wire):
 
 
 LENIENT_TYPES: dict[Any, Any] = {
-    Offer: InitializeRequest,
     wire.PromptResponse: PromptResponse,
     wire.RequestPermissionRequest: RequestPermissionRequest,
 }

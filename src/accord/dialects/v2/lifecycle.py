@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
+import accord.schema.v2.lifecycle as wire  # not the package: it would load all types
 from accord.dialects.all_versions.lifecycle import (
     can_offer_terminal_login,
     group_meta,
@@ -24,8 +27,7 @@ from accord.dialects.negotiation import UNKNOWN_PEER, offer_of_v2
 from accord.dialects.struct_converter import StructConverter
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.errors import InvalidParams
-from accord.schema import v2 as wire
-from accord.schema.wire_values import UNSET, UnsetType
+from accord.schema.wire_values import UNSET, Lenient, UnsetType, Wire
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.capabilities import (
     AgentCapabilities,
@@ -37,6 +39,22 @@ from accord.session.capabilities import (
 )
 from accord.session.requests import Initialize, InitializeResult
 from accord.session.value import Unknown
+
+
+class Offer(wire.InitializeRequest):
+    """An offer with v1's members beside v2's, as accord's clients send by default; allowed in strict mode, too."""
+
+    client_info: Any = UNSET
+    client_capabilities: Any = UNSET
+
+
+class LenientOffer(Wire):
+    """An offer of a version that may be newer; only the number must be valid. Strict mode rejects it."""
+
+    protocol_version: wire.ProtocolVersion
+    info: Lenient[wire.Implementation] = UNSET
+    capabilities: Lenient[wire.ClientCapabilities] = UNSET
+
 
 _AGENT_LOGIN = StructConverter(AgentLogin, wire.AuthMethodAgent, id="method_id")
 _TERMINAL_LOGIN = StructConverter(TerminalLogin, wire.AuthMethodTerminal, id="method_id")
@@ -98,6 +116,9 @@ def _result_from_wire(dialect: Dialect, request: Initialize, response: wire.Init
 
 
 INITIALIZE = RequestConverter(Initialize, "initialize", _to_wire, _from_wire, _result_to_wire, _result_from_wire)
+INITIALIZE_METHOD = replace(wire.INITIALIZE, params=Offer)
+LENIENT_HANDSHAKE: dict[Any, Any] = {Offer: LenientOffer, wire.InitializeResponse: wire.InitializeResponse}
+"""The types that are read in the handshake, unless strict."""
 
 
 def _client_capabilities_from_wire(capabilities: wire.ClientCapabilities | UnsetType) -> ClientCapabilities:

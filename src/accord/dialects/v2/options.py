@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
-
-from msgspec.structs import replace
 
 from accord.dialects.all_versions.options import (
-    MODE,
     CommandConverter,
     OptionReader,
     choices_to_wire,
     is_grouped,
-    is_mode_option,
     option_members,
     record_empty_groups,
 )
@@ -22,7 +16,7 @@ from accord.dialects.dialect import Dialect
 from accord.dialects.unset_values import unset_if_none
 from accord.schema import v2 as wire
 from accord.schema.wire_values import Unknown as UnknownOnWire
-from accord.session.entities import Modes, Option, OptionChoice
+from accord.session.entities import Option, OptionChoice
 
 COMMANDS = CommandConverter(wire.Command, wire.TextCommandInput, wire.AvailableCommandsUpdate)
 OPTIONS = OptionReader("config_id", "group_id", "configId", "id")
@@ -64,45 +58,3 @@ def _choices(dialect: Dialect, option: Option) -> list[wire.SessionConfigSelectC
         )
         for group, choices in groups.items()
     ]
-
-
-class SessionOptions:
-    """The options and modes of one session."""
-
-    __slots__ = ("modes", "options")
-
-    def __init__(self) -> None:
-        self.options: list[Option] = []
-        self.modes: Modes | None = None
-
-    @property
-    def has_mode_option(self) -> bool:
-        """Whether the mode can be sent."""
-        return any(map(is_mode_option, self.with_mode_option()))
-
-    def with_mode_option(self) -> list[Option]:
-        """The options, with one for the modes if they have none and the id is free."""
-        if self.modes is None or any(is_mode_option(option) or option.id == MODE for option in self.options):
-            return self.options
-        choices = [
-            OptionChoice(value=mode.id, name=mode.name, description=mode.description, meta=mode.meta)
-            for mode in self.modes.available
-        ]
-        option = Option(id=MODE, name="Mode", category=MODE, value=self.modes.current, choices=choices)
-        return [*self.options, option]
-
-    def set_mode(self, mode_id: str) -> None:
-        if self.modes is not None:
-            self.modes = replace(self.modes, current=mode_id)
-        self.options = [replace(option, value=mode_id) if is_mode_option(option) else option for option in self.options]
-
-
-class OptionsDialect(Dialect):
-    """A dialect that tracks the options of each session."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.session_options: defaultdict[str, SessionOptions] = defaultdict(SessionOptions)
-
-    def forget_session(self, session_id: str) -> None:
-        self.session_options.pop(session_id, None)

@@ -11,7 +11,8 @@ from accord.dialects.all_versions.options import commands_from_wire, set_option_
 from accord.dialects.all_versions.sessions import PromptConverter, SessionConverter, tokens_from_wire
 from accord.dialects.dialect import ConvertFunction, ConvertResultFunction, Dialect, RequestConverter
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
-from accord.dialects.v2.options import COMMANDS, OPTIONS, OptionsDialect, options_to_wire
+from accord.dialects.v2.options import COMMANDS, OPTIONS, options_to_wire
+from accord.dialects.v2.session_options import OptionsDialect
 from accord.dialects.v2.tool_calls import CONTENT
 from accord.errors import InvalidParams
 from accord.schema import v2 as wire

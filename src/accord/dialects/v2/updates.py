@@ -18,7 +18,8 @@ from accord.dialects.all_versions.updates import PlanConverter, update_names
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
 from accord.dialects.unset_values import map_list, none_if_unset, unset_if_none
 from accord.dialects.v2 import terminals
-from accord.dialects.v2.options import COMMANDS, OPTIONS, OptionsDialect, SessionOptions, options_to_wire
+from accord.dialects.v2.options import COMMANDS, OPTIONS, options_to_wire
+from accord.dialects.v2.session_options import OptionsDialect, SessionOptions
 from accord.dialects.v2.tool_calls import CONTENT, READER, UPDATES, item_to_wire, patch_from_wire, patch_to_wire
 from accord.schema import v2 as wire
 from accord.schema.wire_values import UNSET, UnsetType, Wire

@@ -6,31 +6,14 @@ does not have, null in a tool call update changes nothing, as in v1; from then o
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from accord.dialects.dialect import RequestConverter, by_type
-from accord.dialects.v1 import NOTIFICATIONS
-from accord.dialects.v1 import REQUESTS as REQUESTS_OF_V1
-from accord.dialects.v2 import REQUESTS as REQUESTS_OF_V2
+from accord.dialects.dialect import RequestConverter, lazy_table
 from accord.dialects.v2_draft.lifecycle import INITIALIZE
-from accord.dialects.v2_draft.sessions import SESSION_REQUESTS
-from accord.dialects.v2_draft.tool_calls import REQUEST_PERMISSION, DraftDialect
-from accord.dialects.v2_draft.updates import UPDATES_FROM_WIRE, UPDATES_TO_WIRE
+from accord.dialects.v2_draft.tool_calls import DraftDialect
 from accord.schema import v2_draft as wire
-from accord.session import requests
 
-__all__ = ["REQUESTS", "V2Draft"]
-
-REQUESTS: dict[type[requests.AcpRequest], RequestConverter] = {
-    **REQUESTS_OF_V1,
-    **by_type(
-        INITIALIZE,
-        *SESSION_REQUESTS,
-        REQUEST_PERMISSION,
-        REQUESTS_OF_V2[requests.CancelToolCall],
-        REQUESTS_OF_V2[requests.CancelTerminal],
-    ),
-}
+__all__ = ["V2Draft"]
 
 
 class V2Draft(DraftDialect):
@@ -50,15 +33,10 @@ class V2Draft(DraftDialect):
     odd_ids_allowed: ClassVar[bool] = True
     batches_allowed: ClassVar[bool] = True
 
-    METHODS = wire.METHODS
-    REQUESTS = REQUESTS
-    NOTIFICATIONS = NOTIFICATIONS
-    UPDATES_TO_WIRE = UPDATES_TO_WIRE
-    UPDATES_FROM_WIRE = UPDATES_FROM_WIRE
-    UPDATE_PARAMS = wire.SessionNotification
+    INITIALIZE = INITIALIZE
+    INITIALIZE_METHOD = wire.METHODS["initialize"]
+    TABLES = "accord.dialects.v2_draft.tables"
+    LOGINS: ClassVar[list[RequestConverter]] = lazy_table()
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        for request_type in (requests.Authenticate, requests.Logout):  # v2's names for them
-            converter = REQUESTS_OF_V2[request_type]
-            self._request_by_method[converter.method] = converter
+    def _index_requests(self) -> dict[str, RequestConverter]:
+        return {**super()._index_requests(), **{converter.method: converter for converter in self.LOGINS}}

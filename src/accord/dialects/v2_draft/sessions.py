@@ -12,9 +12,9 @@ from accord.dialects.all_versions.options import CommandConverter, option_member
 from accord.dialects.all_versions.sessions import PromptConverter, tokens_from_wire, tokens_to_wire
 from accord.dialects.dialect import Dialect, RequestConverter
 from accord.dialects.unset_values import none_if_unset, unset_if_none
-from accord.dialects.v1 import REQUESTS as REQUESTS_OF_V1
 from accord.dialects.v1.modes_and_options import select_choices
 from accord.dialects.v1.sessions import SESSIONS, SetupConverter
+from accord.dialects.v1.tables import REQUESTS as REQUESTS_OF_V1
 from accord.dialects.v2.options import OPTIONS
 from accord.dialects.v2.sessions import set_option_to_wire
 from accord.dialects.v2_draft.tool_calls import CONTENT, DraftDialect

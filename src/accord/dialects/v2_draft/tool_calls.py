@@ -11,8 +11,9 @@ from typing import Any
 from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_wire, locations_to_wire
 from accord.dialects.all_versions.updates import UpdateConverter
 from accord.dialects.dialect import Dialect
-from accord.dialects.display_fallback import DisplayDialect, ItemWriter
+from accord.dialects.display_fallback import ItemWriter
 from accord.dialects.display_fallback import diff_from_wire as v1_diff_from_wire
+from accord.dialects.display_state import DisplayDialect
 from accord.dialects.unset_values import map_value, none_if_unset, unset_if_none
 from accord.dialects.v1.permissions import subject_as_call
 from accord.dialects.v2.permissions import PERMISSIONS, other_subject_to_wire, subject_from_wire

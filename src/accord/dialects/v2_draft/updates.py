@@ -11,7 +11,8 @@ from msgspec import UNSET
 from accord.dialects.all_versions.options import commands_patch
 from accord.dialects.all_versions.updates import PlanConverter, supported_entries, update_names
 from accord.dialects.dialect import UpdatesFromWire, UpdatesToWire
-from accord.dialects.display_fallback import DisplayDialect, DisplayUpdates
+from accord.dialects.display_fallback import DisplayUpdates
+from accord.dialects.display_state import DisplayDialect
 from accord.dialects.terminal_meta import split_terminals
 from accord.dialects.unset_values import map_list, none_if_unset, unset_if_none, whole_meta
 from accord.dialects.v1 import updates as v1_updates

@@ -13,6 +13,7 @@ from accord.schema.all_versions import (
     SessionDeleteCapabilities,
     SessionForkCapabilities,
 )
+from accord.schema.method import by_client
 from accord.schema.wire_values import (
     UNSET,
     Closed,
@@ -216,6 +217,10 @@ class InitializeResponse(Wire):
     agent_capabilities: Defaulted[AgentCapabilities] = UNSET
     auth_methods: DefaultedItems[Closed[AuthMethod]] = UNSET
     agent_info: Lenient[Implementation] = UNSET
+
+
+INITIALIZE = by_client("initialize", InitializeRequest, InitializeResponse)
+"""The row of the method table, here so that it is loaded without the others."""
 
 
 class AuthenticateRequest(Wire):

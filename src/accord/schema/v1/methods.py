@@ -13,7 +13,7 @@ _TERMINAL = f"{_CLIENT}.terminal"
 _SESSIONS = "agentCapabilities.sessionCapabilities"
 
 METHODS: dict[str, Method] = method_table(
-    by_client("initialize", lifecycle.InitializeRequest, lifecycle.InitializeResponse),
+    lifecycle.INITIALIZE,
     by_client("authenticate", lifecycle.AuthenticateRequest, lifecycle.AuthenticateResponse, "authMethods"),
     by_client("logout", lifecycle.LogoutRequest, lifecycle.LogoutResponse, "agentCapabilities.auth.logout"),
     by_client("session/new", sessions.NewSessionRequest, sessions.NewSessionResponse),

@@ -18,6 +18,7 @@ from accord.schema.all_versions import (
     SessionForkCapabilities,
     SessionId,
 )
+from accord.schema.method import by_client
 from accord.schema.wire_values import (
     UNSET,
     Alias,
@@ -195,6 +196,10 @@ class InitializeResponse(Wire):
     info: Implementation
     capabilities: Defaulted[AgentCapabilities] = UNSET
     auth_methods: DefaultedItems[AuthMethod] = UNSET
+
+
+INITIALIZE = by_client("initialize", InitializeRequest, InitializeResponse)
+"""The row of the method table, here so that it is loaded without the others."""
 
 
 class LoginAuthRequest(Wire):

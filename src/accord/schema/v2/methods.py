@@ -12,7 +12,7 @@ _SESSION = "capabilities.session"
 _ELICITATION = "capabilities.elicitation"
 
 METHODS: dict[str, Method] = method_table(
-    by_client("initialize", lifecycle.InitializeRequest, lifecycle.InitializeResponse),
+    lifecycle.INITIALIZE,
     by_client("auth/login", lifecycle.LoginAuthRequest, lifecycle.LoginAuthResponse, "authMethods"),
     by_client("auth/logout", lifecycle.LogoutAuthRequest, lifecycle.LogoutAuthResponse, "authMethods"),
     by_client("session/new", sessions.NewSessionRequest, sessions.NewSessionResponse, _SESSION),
