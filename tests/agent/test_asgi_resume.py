@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tests.agent.test_asgi import connect, initialize, new_agent, prompt
 from tests.asgi_driver import Driver, Response, Socket, until
 
 RESUME = {"acp-resume": "1"}
+NEW = {"jsonrpc": "2.0", "id": 2, "method": "session/new", "params": {"cwd": "/tmp", "mcpServers": []}}
 
 
 @pytest.fixture
@@ -166,6 +168,33 @@ async def test_a_storm_of_attempts_opens_no_connection(app: AgentApplication):
     await open_socket(app)
     for number in range(1000):
         assert await refused(app, {"acp-connection-id": f"guess{number}", "acp-received": "0"})
+    assert app.connections == 1
+
+
+@pytest.mark.parametrize("kind", ["websocket", "stream"])
+async def test_a_storm_of_reconnects_of_one_client_opens_nothing_more(app: AgentApplication, kind: str):
+    """FN-64: a session does not belong to a socket, so another socket opens no other session."""
+    storm = int(os.environ.get("ACCORD_SEEDS", "10")) * 30
+    if kind == "websocket":
+        socket, id = await open_socket(app)
+        socket.send(NEW)
+        await socket.received()
+        for _ in range(storm):
+            socket = Driver(app).websocket({**RESUME, "acp-connection-id": id, "acp-received": "2"})
+            assert (await socket.received())["type"] == "websocket.accept"
+        await list_sessions(socket, 3)
+        answer = await socket.received()
+    else:
+        http = await connect(app)
+        stream = http.stream
+        await http.driver.post(NEW, http.headers)
+        await stream.event(0)
+        for _ in range(storm):
+            stream = await http.driver.stream({**http.headers, "last-event-id": "1"})
+            assert stream.status == 200
+        await http.driver.post({"jsonrpc": "2.0", "id": 3, "method": "session/list", "params": {}}, http.headers)
+        answer = await stream.event(0)
+    assert len(answer["result"]["sessions"]) == 1
     assert app.connections == 1
 
 

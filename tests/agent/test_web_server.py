@@ -204,6 +204,7 @@ async def test_sigterm_in_a_turn_ends_it_tells_the_client_and_exits():
 
 @pytest.mark.parametrize("address", ["0.0.0.0:8000", "[::]:80", "192.168.1.2:80", "example.com:80"])
 def test_an_address_that_other_machines_reach_is_refused(address: str):
+    """FN-46: no endpoint for others without authentication and TLS."""
     with pytest.raises(ValueError, match="refused to listen"):
         new_agent().run(http=address)
     with pytest.raises(ValueError, match="without authentication"):

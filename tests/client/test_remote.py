@@ -55,8 +55,8 @@ def new_agent(**options: Any) -> Agent:
 
 
 @asynccontextmanager
-async def served(app: HttpApplication) -> AsyncIterator[str]:
-    server = WebServer(app, ListenAddress("127.0.0.1:0").listen())
+async def served(app: HttpApplication, tls: tuple[str, str] | None = None) -> AsyncIterator[str]:
+    server = WebServer(app, ListenAddress("127.0.0.1:0").listen(), tls)
     stop = asyncio.Event()
     task = asyncio.create_task(server.serve(stop))
     try:

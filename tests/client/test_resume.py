@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ from accord.store import MemoryStore
 from accord.transports import resumption
 from accord.transports.http_server import HttpLimits
 from accord.transports.remote import Profile
+from tests.agent.test_web_server import new_certificate
+from tests.asgi_driver import until
 from tests.client.test_remote import served
 from tests.cutting_proxy import CuttingProxy, cutting_proxy, seeded_cuts
 
@@ -74,20 +78,33 @@ class History:
 
 @asynccontextmanager
 async def cut_connection(
-    history: History, profile: Profile, version: ProtocolVersion = 1, limits: HttpLimits | None = None, **options: Any
+    history: History,
+    profile: Profile,
+    version: ProtocolVersion = 1,
+    limits: HttpLimits | None = None,
+    tls: tuple[str, str] | None = None,
+    **options: Any,
 ) -> AsyncIterator[tuple[Client, CuttingProxy]]:
-    async with served(history.agent.asgi(limits=limits)) as url, cutting_proxy(url) as (through, proxy):
-        target = Remote(through, profile=profile, **options)
+    async with served(history.agent.asgi(limits=limits), tls) as url, cutting_proxy(url) as (through, proxy):
+        target = Remote(through if tls is None else through.replace("http:", "https:"), profile=profile, **options)
         async with Client(target, version=version, on_permission=history.allow) as client:
             yield client, proxy
 
 
-async def check_history(seed: int, profile: Profile, version: ProtocolVersion, cuts: int, numbers: int) -> int:
+async def check_history(
+    seed: int,
+    profile: Profile,
+    version: ProtocolVersion,
+    *,
+    cuts: int,
+    numbers: int,
+    tls: tuple[str, str] | None = None,
+) -> int:
     """A conversation with connections cut by the seed; returns how many were."""
     history = History()
-    async with cut_connection(history, profile, version) as (client, proxy), asyncio.timeout(60):
+    async with cut_connection(history, profile, version, tls=tls) as (client, proxy), asyncio.timeout(60):
         session = await client.new_session(cwd="/tmp")
-        proxy.cut_point = seeded_cuts(seed, cuts, proxy, 50, 4000)
+        proxy.cut_point = seeded_cuts(seed, cuts, proxy, 50, 4000 if tls is None else 8000)
         proxy.cut_all()
         for turn in range(2):
             reply = session.prompt(str(numbers))
@@ -107,6 +124,39 @@ async def check_history(seed: int, profile: Profile, version: ProtocolVersion, c
 async def test_cuts_lose_double_and_reorder_nothing(seed: int, profile: Profile):
     version: ProtocolVersion = (1, 2, "2-draft")[seed % 3]
     assert await check_history(seed, profile, version, cuts=25, numbers=150) >= 20
+
+
+@pytest.mark.parametrize("seed", range(SEEDS // 2))
+async def test_cuts_of_http_2_lose_double_and_reorder_nothing(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    certificate = new_certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
+    version: ProtocolVersion = (1, 2, "2-draft")[seed % 3]
+    assert await check_history(seed, "http", version, cuts=15, numbers=100, tls=certificate) >= 10
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+async def test_a_cut_while_connecting_leaves_one_connection_and_one_session(seed: int, profile: Profile):
+    chance = random.Random(seed)
+    history = History()
+    opened: list[str] = []
+
+    @history.agent.new_session
+    async def note(session: Any) -> None:
+        opened.append(session.id)
+
+    app = history.agent.asgi(limits=HttpLimits(idle_seconds=2))
+    async with served(app) as url, cutting_proxy(url) as (through, proxy), asyncio.timeout(60):
+        cuts = [(chance.randrange(1, 700), None), (None, chance.randrange(1, 500)), (chance.randrange(1, 700), None)]
+        proxy.cut_point = lambda: cuts.pop() if cuts else (None, None)
+        async with Client(Remote(through, profile=profile)) as client:
+            session = await client.new_session(cwd="/tmp")
+            await until(lambda: app.connections == 1)
+            assert (await session.prompt("3")).text == "0 1 2 "
+            assert app.connections == 1
+        assert opened == [session.id]
+        await until(lambda: app.connections == 0)
 
 
 async def test_a_turn_lives_on_while_the_network_is_down(profile: Profile, version: ProtocolVersion):

@@ -154,6 +154,7 @@ async def test_the_sessions_of_another_user_do_not_exist(
 
 
 async def test_a_revoked_token_ends_its_streams_and_no_others(app: AgentApplication, tokens: TokenFile):
+    """FN-46: a live socket does not survive the revocation of its token."""
     ada, bob = tokens.create("ada"), tokens.create("bob")
     driver, headers = await connect(app, bearer(ada))
     stream = await driver.stream(headers)

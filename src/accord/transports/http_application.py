@@ -15,6 +15,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import TypeAlias
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -49,6 +50,7 @@ _NEEDS_SESSION_HEADER = {
     "session/prompt", "session/cancel", "session/close", "session/set_mode", "session/set_config_option",
 }  # fmt: skip
 _CHECK_SECONDS = 1.0  # between two looks at the tokens of open connections
+_KEY_LENGTH = 16  # shorter ones could be those of several clients
 _STREAM_HEADERS = {"content-type": EVENT_STREAM, "cache-control": "no-store", "x-accel-buffering": "no"}
 
 
@@ -78,6 +80,8 @@ class HttpApplication:
         self._origin_check = OriginCheck(hosts, origins)
         self.limits = limits or HttpLimits()
         self._connections: dict[str, ServerTransport] = {}
+        self._new_connections: WeakValueDictionary[tuple[str, Identity | None], HttpServerTransport]
+        self._new_connections = WeakValueDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closing = False
 
@@ -191,8 +195,12 @@ class HttpApplication:
     async def _initialize(
         self, request: HttpRequest, frame: bytes, message: RoutedMessage, identity: Identity | None
     ) -> None:
+        key = request.header(RESUME)
+        self._end_cut(key, identity)
         self._check_room()
-        connection = HttpServerTransport(self.limits, confirms=request.header(RESUME) is not None)
+        connection = HttpServerTransport(self.limits, confirms=key is not None)
+        if key is not None:
+            self._new_connections[key, identity] = connection
         self._start(connection, identity)
         try:
             response = await connection.initialize(frame, message)
@@ -209,6 +217,12 @@ class HttpApplication:
             if connection.confirms:
                 headers[RESUME] = f"{self.limits.idle_seconds:.0f}"
         await request.respond(200, response, headers)
+
+    def _end_cut(self, key: str | None, identity: Identity | None) -> None:
+        """End the connection of an `initialize` that was cut: its client makes the same request again."""
+        connection = self._new_connections.get((key or "", identity))
+        if connection is not None and len(key or "") >= _KEY_LENGTH:
+            connection.lose("the client initializes again")
 
     async def _get(self, request: HttpRequest, identity: Identity | None) -> None:
         if request.header("upgrade") == "websocket":

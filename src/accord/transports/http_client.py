@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -54,6 +55,7 @@ _SILENT_SECONDS = 45.0  # a server that can resume sends something at least ever
 _CONFIRM_BYTES = 32 * 1024
 _ENDS_CONNECTION = (401, 403, 404, 410)
 _PROXY_FAILED = (502, 504)
+_FIRST_SECONDS = 10.0
 _SHORT_SECONDS = 2.0  # for a server that has ended a stream: if it was a proxy, it is back soon
 _MOMENT = 5.0
 _OPENS_SESSION = ("session/load", "session/resume", "session/fork")
@@ -129,8 +131,10 @@ class HttpTransport(MessageTransport):
             self._lose(f"{self._url}: {_reason(error)}")
 
     async def _initialize(self, frame: bytes) -> None:
-        headers = {"content-type": JSON, "accept": JSON, **({RESUME: "1"} if self._wanted_seconds > 0 else {})}
-        response = await self._web.post(self._url, content=frame, headers=headers)
+        headers = {"content-type": JSON, "accept": JSON}
+        if self._wanted_seconds > 0:
+            headers[RESUME] = secrets.token_urlsafe(16)
+        response = await self._post_first(frame, headers)
         if response.status_code != 200:
             self._lose(_describe(self._url, response))
             return
@@ -140,6 +144,21 @@ class HttpTransport(MessageTransport):
         if self._connection_id is not None:
             self._open_stream(None)
         self._deliver([response.content.strip().replace(b"\n", b" ")])
+
+    async def _post_first(self, frame: bytes, headers: Mapping[str, str]) -> Any:
+        """The response to `initialize`. A request that was cut is made again: a server knows it by the value of RESUME."""
+        absent = load_extra("httpx2").ConnectError
+        backoff = None
+        while True:
+            try:
+                return await self._web.post(self._url, content=frame, headers=headers)
+            except self._failures as error:
+                is_absent = backoff is None and isinstance(error, absent)
+                if is_absent or self._wanted_seconds <= 0 or self._is_closed:
+                    raise
+                backoff = backoff or Backoff(min(_FIRST_SECONDS, self._wanted_seconds))
+                if not await backoff.wait():
+                    raise
 
     async def _post(self, frame: bytes, message: RoutedMessage) -> None:
         session_id = message.session_id

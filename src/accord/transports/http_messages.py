@@ -13,7 +13,7 @@ from msgspec import UNSET, Raw, UnsetType
 CONNECTION_ID = "acp-connection-id"
 SESSION_ID = "acp-session-id"
 RESUME = "acp-resume"
-"""From a client: it can resume. From a server: for how many seconds it keeps a connection that was cut."""
+"""From a client: it can resume; with a random value, which says that an `initialize` is the one that was cut. From a server: for how many seconds it keeps a connection that was cut."""
 RECEIVED = "acp-received"
 """How many frames of a WebSocket, or which event of a stream, the sender of this header has received."""
 SEQUENCE = "acp-sequence"

@@ -115,6 +115,9 @@ class LinkedTransport(MessageTransport):
         self._received = 0
         self._unconfirmed = 0  # bytes received since the last confirmation
         self._is_confirmation_due = False
+        self._confirm_seconds: float | None = None
+        """How long the other side may take to confirm when it has been sent all that it may be."""
+        self._blocked_at: float | None = None
 
     def _frame_received(self, size: int) -> None:
         self._received += 1
@@ -129,10 +132,15 @@ class LinkedTransport(MessageTransport):
         """A binary message; ValueError for a confirmation of what was not sent."""
         if self._is_resumable and len(data) == _NUMBER:
             self._sent.confirm(int.from_bytes(data, "big"))
+            self._blocked_at = None
             self._wake.set()
 
     async def _write(self, link: Link, received: int) -> None:
-        """Send what the other side has not received, then all that follows, until this side closes."""
+        """Send what the other side has not received, then all that follows, until this side closes.
+
+        TimeoutError if frames wait because the other side does not confirm what it has received.
+        """
+        self._blocked_at = None
         if missed := self._sent.after(received):
             await link.send_frames(missed)
         while True:
@@ -145,7 +153,16 @@ class LinkedTransport(MessageTransport):
                 return
             else:
                 self._wake.clear()
-                await self._wake.wait()
+                async with asyncio.timeout_at(self._confirm_by()):
+                    await self._wake.wait()
+
+    def _confirm_by(self) -> float | None:
+        """When the other side has to have confirmed something; None if nothing waits for that."""
+        if not self._frames or self._confirm_seconds is None:
+            return None
+        if self._blocked_at is None:
+            self._blocked_at = asyncio.get_running_loop().time()
+        return self._blocked_at + self._confirm_seconds
 
     async def _write_frames(self, link: Link) -> None:
         """Send what waits, in one write as far as that is sensible."""

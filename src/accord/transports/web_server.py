@@ -28,7 +28,14 @@ _CLOSE_SECONDS = 0.5
 _CANCEL_SECONDS = 0.25
 _BACKLOG = 1024
 _MANY = 2**31 - 1
-_KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+_IDLE_SECONDS = 60
+"""How long a socket may wait for a request, or for the rest of its head."""
+_SOCKET_TIMES = {
+    "TCP_KEEPIDLE": 30,
+    "TCP_KEEPINTVL": 10,
+    "TCP_KEEPCNT": 3,
+    "TCP_USER_TIMEOUT": 90_000,  # milliseconds: a client that takes nothing for so long, or is gone
+}
 
 
 class ListenAddress:
@@ -66,7 +73,7 @@ class ListenAddress:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         listener = socket.create_server((self.host, self.port), family=family, backlog=_BACKLOG)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # inherited: finds clients that are gone
-        for name, value in _KEEP_ALIVE.items():
+        for name, value in _SOCKET_TIMES.items():
             if hasattr(socket, name):
                 listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
         return listener
@@ -135,7 +142,7 @@ class WebServer:
         config.include_server_header = False
         config.graceful_timeout = _CLOSE_SECONDS
         config.shutdown_timeout = _CLOSE_SECONDS
-        config.keep_alive_timeout = 60
+        config.keep_alive_timeout = _IDLE_SECONDS
         config.keep_alive_max_requests = _MANY  # at the limit it would close the streams too
         config.h2_max_concurrent_streams = limits.sessions + 100
         config.websocket_max_message_size = limits.body_bytes

@@ -26,6 +26,7 @@ RESUME_SECONDS = 60.0
 _OPEN_SECONDS = 20.0
 _CLOSE_SECONDS = 2.0
 _NOT_FINAL = (1001, 1006, 1011, 1012, 1013, 1014)  # the socket ended, perhaps not the connection
+_FIRST_SECONDS = 5.0
 _SHORT_SECONDS = 2.0  # for a server that has said goodbye: if it was a proxy, it is back soon
 
 
@@ -57,7 +58,7 @@ class WebSocketTransport(LinkedTransport):
     async def open(self, receiver: Receiver) -> None:
         """Connect, and begin to receive."""
         self._check_not_closed()
-        self._socket = await self._connect({RESUME: "1"} if self._resume_seconds > 0 else {})
+        self._socket = await self._connect_first({RESUME: "1"} if self._resume_seconds > 0 else {})
         answer = self._socket.response.headers
         offered = read_number(answer.get(RESUME))
         if offered and self._resume_seconds > 0 and answer.get(CONNECTION_ID):
@@ -65,6 +66,19 @@ class WebSocketTransport(LinkedTransport):
             self._resume_seconds = min(self._resume_seconds, offered)
             self._connection_id = answer[CONNECTION_ID]
         self._task = asyncio.create_task(self._run(self._attach(receiver)), name="accord WebSocket")
+
+    async def _connect_first(self, headers: Mapping[str, str]) -> Any:
+        """The socket; a handshake that was cut is made again, as nothing was sent before."""
+        backoff = None
+        while True:
+            try:
+                return await self._connect(headers)
+            except WebSocketRefused as refused:
+                if self._resume_seconds <= 0 or not _was_cut(refused):
+                    raise
+                backoff = backoff or Backoff(min(_FIRST_SECONDS, self._resume_seconds))
+                if not await backoff.wait():
+                    raise
 
     async def _connect(self, headers: Mapping[str, str]) -> Any:
         connect = load_extra("websockets.asyncio.client").connect
@@ -210,6 +224,11 @@ class WebSocketTransport(LinkedTransport):
 def _status(refused: WebSocketRefused) -> int | None:
     """The status of the response; None if there was none that could be read."""
     return getattr(getattr(refused.__cause__, "response", None), "status_code", None)
+
+
+def _was_cut(refused: WebSocketRefused) -> bool:
+    """Whether the connection ended before there was a response."""
+    return isinstance(getattr(refused.__cause__, "__cause__", None), (EOFError, OSError))
 
 
 def load_extra(module: str) -> Any:

@@ -27,6 +27,7 @@ WRITE = "accord.websocket.write"
 """An ASGI extension: a function that writes bytes to the socket of a WebSocket which is open, any number of messages."""
 
 NORMAL, GOING_AWAY, PROTOCOL_ERROR, POLICY = 1000, 1001, 1002, 1008
+_NEW_SECONDS = 10.0
 _CUT = (1006, 1011, 1012, 1013, 1014)  # the socket ended, perhaps not the connection
 
 
@@ -44,6 +45,7 @@ class WebSocketServerTransport(LinkedTransport):
         self.batches_allowed: Callable[[], bool] = lambda: True
         """Whether the negotiated version has batches; set by whoever serves the connection."""
         self._is_resumable = is_resumable
+        self._confirm_seconds = self.limits.unread_seconds
         self._opened = asyncio.Event()
         self._link: _ServerLink | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -89,10 +91,10 @@ class WebSocketServerTransport(LinkedTransport):
         if self._timer is not None:
             self._timer.cancel()
         self._sent.confirm(received)
-        link = self._link = _ServerLink(receive, send, write)
+        link = self._link = _ServerLink(receive, send, write, self.limits.unread_seconds)
         try:
             await send({"type": "websocket.accept", "headers": self._accept_headers()})
-            link.start(self._read(link, delivery), self._write(link, received))
+            link.start(self._read(link, delivery), self._write_in_time(link, delivery, received))
             await link.ended.wait()
         except OSError:
             pass  # gone before it began
@@ -123,11 +125,19 @@ class WebSocketServerTransport(LinkedTransport):
 
     def _wait_for_another(self, delivery: FrameDelivery) -> None:
         if self.is_resumable:
-            seconds = self.limits.idle_seconds
+            # A client that has not sent anything may not know that it can come back.
+            seconds = self.limits.idle_seconds if self._received else min(self.limits.idle_seconds, _NEW_SECONDS)
             reason = f"the client did not come back within {seconds:g} s"
             self._timer = asyncio.get_running_loop().call_later(seconds, self._lose, delivery, reason)
         elif not self._is_closed:
             self._lose(delivery, "the WebSocket ended")
+
+    async def _write_in_time(self, link: _ServerLink, delivery: FrameDelivery, received: int) -> None:
+        try:
+            await self._write(link, received)
+        except TimeoutError:
+            self._lose(delivery, f"the client has not read for {self.limits.unread_seconds:g} s")
+            link.ended.set()
 
     async def _read(self, link: _ServerLink, delivery: FrameDelivery) -> None:
         reason = "the client closed the WebSocket"
@@ -214,10 +224,13 @@ class WebSocketServerTransport(LinkedTransport):
 class _ServerLink:
     """A WebSocket with the tasks that use it. `is_final` says that its client will not come back."""
 
-    def __init__(self, receive: AsgiReceive, send: AsgiSend, write: AsgiWrite | None) -> None:
+    def __init__(
+        self, receive: AsgiReceive, send: AsgiSend, write: AsgiWrite | None, seconds: float | None = None
+    ) -> None:
         self.receive = receive
         self.send = send
         self._write = write
+        self._seconds = seconds
         self.ended = asyncio.Event()
         self.is_final = False
         self._tasks: list[asyncio.Task[None]] = []
@@ -227,11 +240,13 @@ class _ServerLink:
         self._tasks[-1].add_done_callback(_read_error)  # a write that fails: the reader tells
 
     async def send_frames(self, frames: list[bytes]) -> None:
-        if self._write is not None:
-            await self._write(write_messages(frames))
-            return
-        for frame in frames:
-            await self.send({"type": "websocket.send", "text": frame.decode()})
+        """Send each as a text message; TimeoutError if the client does not take them in time."""
+        async with asyncio.timeout(self._seconds):
+            if self._write is not None:
+                await self._write(write_messages(frames))
+                return
+            for frame in frames:
+                await self.send({"type": "websocket.send", "text": frame.decode()})
 
     async def send_bytes(self, data: bytes) -> None:
         await self.send({"type": "websocket.send", "bytes": data})

@@ -1,0 +1,217 @@
+"""Clients that are slow, broken or hostile, at a real server: each is ended or refused, and the others are served on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from websockets.asyncio.client import connect as connect_websocket
+
+from accord import Agent, Client, Remote, Turn
+from accord.agent.asgi import AgentApplication
+from accord.transports import web_server
+from accord.transports.http_server import HttpLimits
+from accord.transports.remote import Profile
+from tests.agent.test_asgi import initialize
+from tests.asgi_driver import until
+from tests.client.test_remote import served
+
+HOST = b"host: 127.0.0.1\r\n"
+NEW: dict[str, Any] = {"cwd": "/tmp", "mcpServers": []}
+JSON = b"content-type: application/json\r\n"
+
+
+def new_app(**limits: Any) -> AgentApplication:
+    agent = Agent("small", slow_loop_seconds=None, merge_seconds=0.0)
+
+    @agent.prompt
+    async def answer(turn: Turn) -> None:
+        if turn.text == "flood":
+            for number in range(200):
+                await turn.say(f"{number} " + "x" * 100_000)
+        else:
+            await turn.say(turn.text)
+
+    return agent.asgi(limits=HttpLimits(**limits))
+
+
+@asynccontextmanager
+async def raw_socket(url: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    parts = urlsplit(url)
+    assert parts.hostname is not None
+    reader, writer = await asyncio.open_connection(parts.hostname, parts.port, limit=2**20)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+
+
+async def head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    """Status and headers of a response."""
+    lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+    headers = dict(line.lower().split(": ", 1) for line in lines[1:] if line)
+    return int(lines[0].split()[1]), headers
+
+
+async def open_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+    """Initialize over HTTP; the connection's id."""
+    body = json.dumps(initialize()).encode()
+    writer.write(b"POST /acp HTTP/1.1\r\n" + HOST + JSON + b"content-length: %d\r\n\r\n" % len(body) + body)
+    lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:] if line)}
+    await reader.readexactly(int(headers["content-length"]))
+    return headers["acp-connection-id"]
+
+
+async def works(url: str, profile: Profile = "http") -> bool:
+    """Whether another client is served."""
+    async with Client(Remote(url, profile=profile)) as client:
+        session = await client.new_session(cwd="/tmp")
+        return (await session.prompt("Hello")).text == "Hello"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/acp/",
+        "//acp",
+        "/acp%2f..",
+        "/acp/..",
+        "/./acp",
+        "/x/../acp",
+        "/ACP",
+        "/acp;x",
+        "/acp%00",
+        "/%2facp",
+        "/acp%20",
+    ],
+)
+async def test_other_spellings_of_the_path_are_404(path: str):
+    body = json.dumps(initialize()).encode()
+    app = new_app()
+    async with served(app) as url, raw_socket(url) as (reader, writer):
+        request = f"POST {path} HTTP/1.1\r\n".encode() + HOST + JSON + b"content-length: %d\r\n\r\n" % len(body) + body
+        writer.write(request)
+        assert (await head(reader))[0] in (400, 404)
+        assert app.connections == 0
+
+
+@pytest.mark.parametrize(
+    "request_head",
+    [
+        b"POST /acp HTTP/1.1\r\n" + HOST + b"x-long: " + b"x" * 200_000 + b"\r\n\r\n",
+        b"POST /acp HTTP/1.1\r\n" + HOST + b"".join(b"x-%d: x\r\n" % number for number in range(20_000)) + b"\r\n",
+        b"GET /acp?" + b"x" * 200_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"\x00" * 100_000,
+    ],
+    ids=["header", "headers", "query", "path", "nothing"],
+)
+async def test_a_head_that_is_too_long_is_refused(request_head: bytes):
+    app = new_app()
+    async with served(app) as url:
+        async with raw_socket(url) as (reader, writer):
+            writer.write(request_head)
+            answer = await asyncio.wait_for(reader.read(), 30)
+            assert answer == b"" or answer.split()[1][:1] == b"4"
+        assert app.connections == 0
+        assert await works(url)
+
+
+async def test_a_body_that_never_comes_is_408_and_others_are_served():
+    app = new_app(body_seconds=0.3)
+    async with served(app) as url, raw_socket(url) as (reader, writer):
+        writer.write(b"POST /acp HTTP/1.1\r\n" + HOST + JSON + b"content-length: 1000\r\n\r\n{")
+        assert await works(url)
+        assert (await asyncio.wait_for(head(reader), 30))[0] == 408
+        assert app.connections == 0
+
+
+async def test_a_head_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(web_server, "_IDLE_SECONDS", 0.3)
+    async with served(new_app()) as url, raw_socket(url) as (reader, writer):
+        writer.write(b"POST /acp HTTP/1.1\r\n" + HOST)
+        assert await works(url)
+        assert await asyncio.wait_for(reader.read(), 30) == b""
+
+
+async def test_a_stream_that_is_never_read_ends_and_others_are_served():
+    app = new_app(unread_seconds=0.4, close_seconds=0.2)
+    async with served(app) as url, raw_socket(url) as (reader, writer), raw_socket(url) as (events, asking):
+        connection = (await open_connection(reader, writer)).encode()
+        common = HOST + b"acp-connection-id: " + connection + b"\r\n"
+        asking.write(b"GET /acp HTTP/1.1\r\n" + common + b"accept: text/event-stream\r\n\r\n")
+        await post(reader, writer, common, {"id": 2, "method": "session/new", "params": NEW})
+        while b"data: " not in (line := await events.readline()):
+            pass
+        session = json.loads(line.removeprefix(b"data: "))["result"]["sessionId"]
+        params = {"sessionId": session, "prompt": [{"type": "text", "text": "flood"}]}
+        common += b"acp-session-id: " + session.encode() + b"\r\n"
+        async with raw_socket(url) as (_, silent):
+            silent.write(b"GET /acp HTTP/1.1\r\n" + common + b"accept: text/event-stream\r\n\r\n")
+            await post(reader, writer, common, {"id": 3, "method": "session/prompt", "params": params})
+            assert await works(url)
+            await until(lambda: app.connections == 0)
+
+
+@pytest.mark.parametrize("headers", [{}, {"acp-resume": "1"}], ids=["once", "resumable"])
+async def test_a_websocket_that_is_never_read_ends_and_others_are_served(headers: dict[str, str]):
+    app = new_app(unread_seconds=0.4, close_seconds=0.2)
+    async with served(app) as url:
+        address = url.replace("http:", "ws:")
+        async with connect_websocket(address, proxy=None, additional_headers=headers, close_timeout=0.2) as socket:
+            await socket.send(json.dumps(initialize()))
+            await socket.recv()
+            await socket.send(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "session/new", "params": NEW}))
+            session = json.loads(await socket.recv())["result"]["sessionId"]
+            params = {"sessionId": session, "prompt": [{"type": "text", "text": "flood"}]}
+            await socket.send(json.dumps({"jsonrpc": "2.0", "id": 3, "method": "session/prompt", "params": params}))
+            socket.transport.pause_reading()
+            assert await works(url, "websocket")
+            await until(lambda: app.connections == 0)
+            socket.transport.abort()
+
+
+async def post(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, common: bytes, message: Any) -> None:
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    writer.write(b"POST /acp HTTP/1.1\r\n" + common + JSON + b"content-length: %d\r\n\r\n" % len(body) + body)
+    assert (await head(reader))[0] == 202
+
+
+@pytest.mark.parametrize("protocol", ["http", "h2"])
+async def test_a_message_over_the_limit_is_refused_by_its_length(protocol: str):
+    app = new_app(body_bytes=1000)
+    async with (
+        served(app) as url,
+        httpx2.AsyncClient(http1=protocol == "http", http2=protocol == "h2", timeout=60) as client,
+    ):
+        body = json.dumps({**initialize(), "x": "x" * 200_000})
+        answer = await client.post(url, content=body, headers={"content-type": "application/json"})
+        assert answer.status_code == 413
+        assert app.connections == 0
+
+
+async def test_one_stream_of_http_2_is_reset_and_the_others_live():
+    async with (
+        served(new_app()) as url,
+        httpx2.AsyncClient(http1=False, http2=True, timeout=60) as client,
+        asyncio.timeout(60),
+    ):
+        first = await client.post(url, json=initialize())
+        headers = {"acp-connection-id": first.headers["acp-connection-id"]}
+        events = {**headers, "accept": "text/event-stream"}
+        async with client.stream("GET", url, headers=events) as stream:
+            async with client.stream("GET", url, headers={**events, "acp-session-id": "waits"}) as other:
+                assert other.status_code == 200
+            message = {"jsonrpc": "2.0", "id": 2, "method": "session/new", "params": NEW}
+            assert (await client.post(url, json=message, headers=headers)).status_code == 202
+            async for line in stream.aiter_lines():
+                if line.startswith("data: "):
+                    assert "sessionId" in line
+                    break
