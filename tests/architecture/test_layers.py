@@ -27,6 +27,7 @@ LAYERS = [
     ["apps.coder", "apps.console", "apps.remote", "apps.web", "apps.conformance", "apps.inspector", "apps.hub"],
     ["testing", "rules"],
     ["agent", "client"],
+    ["telemetry"],
     ["store", "peer", "relay"],
     ["local"],
     ["transports"],

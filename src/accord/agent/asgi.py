@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import Callable, Coroutine, Iterable
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
 
@@ -15,11 +16,18 @@ from accord.agent.connection import AgentEndpoint
 from accord.agent.http_settings import HttpSettings
 from accord.local.token_file import TokenFile
 from accord.peer.event_loop import run, run_until
+from accord.relay.status import Snapshot
+from accord.telemetry.logs import json_logs
+from accord.telemetry.status_page import StatusPage
+from accord.telemetry.traces import Traces
+from accord.telemetry.traffic import Traffic
 from accord.transports.http_application import HttpApplication, ServerTransport
 from accord.transports.http_request import Authenticator
 from accord.transports.http_server import HttpLimits
 from accord.transports.transport import Transport
 from accord.transports.web_server import ListenAddress, WebServer, stop_on_signals
+
+log = logging.getLogger("accord.http")
 
 
 class AgentApplication(HttpApplication):
@@ -70,8 +78,11 @@ def run_http(
     settings: HttpSettings,
     name: str,
     close: Callable[[], Coroutine[Any, Any, None]],
+    snapshot: Callable[[], Snapshot] | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM, then close; says on stderr where it listens.
+
+    `snapshot` tells the status page of processes.
 
     ValueError for settings that are refused, OSError for an address that is taken or a file that can't be used.
     """
@@ -85,14 +96,48 @@ def run_http(
         tokens.check()
     # A page that an attacker's DNS points here has no token, so with tokens the server may have any name.
     hosts = settings.hosts or (() if tokens is None else ("*",))
-    server = WebServer(new_application(hosts=hosts, tokens=tokens), address.listen(), settings.tls)
+    application = new_application(hosts=hosts, origins=settings.origins, tokens=tokens)
+    servers = [WebServer(application, address.listen(), settings.tls), *_watch(application, settings, name, snapshot)]
 
     async def main() -> None:
         stop = asyncio.Event()
         stop_on_signals(stop)
-        sys.stderr.write(f"{name} listens on {server.url}\n")
+        for server, text in zip(servers, ("listens on", "shows its status on"), strict=False):
+            if settings.log_json:
+                log.info("%s %s %s", name, text, server.url)
+            else:
+                sys.stderr.write(f"{name} {text} {server.url}\n")
         sys.stderr.flush()
-        await run_until(stop, partial(server.serve, stop), close)
+        await run_until(stop, partial(_serve, servers, stop), close)
 
-    with nullcontext() if settings.audit is None else audit_log(settings.audit), suppress(KeyboardInterrupt):
+    with ExitStack() as stack:
+        if settings.audit is not None:
+            stack.enter_context(audit_log(settings.audit))
+        if settings.log_json:
+            stack.enter_context(json_logs())
+        stack.enter_context(suppress(KeyboardInterrupt))
         run(main())
+
+
+def _watch(
+    application: HttpApplication, settings: HttpSettings, name: str, snapshot: Callable[[], Snapshot] | None
+) -> list[WebServer]:
+    """Count the traffic if somebody wants to know of it; the server of the status page, if it has an address."""
+    if settings.status is None and not settings.log_json and Traces.current() is None:
+        return []
+    traffic = Traffic()
+    application.observer = traffic
+    if settings.status is None:
+        return []
+    try:
+        address = ListenAddress(settings.status)
+    except ValueError as error:
+        raise ValueError(f"the status page is for this machine only: {error}") from None
+    return [WebServer(StatusPage(name, traffic, snapshot), address.listen())]
+
+
+async def _serve(servers: list[WebServer], stop: asyncio.Event) -> None:
+    try:
+        await asyncio.gather(*(server.serve(stop) for server in servers))
+    finally:
+        stop.set()

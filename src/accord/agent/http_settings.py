@@ -13,7 +13,7 @@ from accord.local.paths import expand_path
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-_FLAGS = ("http", "tokens", "tls_cert", "tls_key", "behind_proxy", "hosts", "audit")
+_FLAGS = ("http", "tokens", "tls_cert", "tls_key", "behind_proxy", "hosts", "origins", "audit", "log_json", "status")
 
 
 class HttpSettings(msgspec.Struct, kw_only=True, frozen=True):
@@ -27,8 +27,14 @@ class HttpSettings(msgspec.Struct, kw_only=True, frozen=True):
     behind_proxy: bool = False
     """Whether a proxy with TLS is in front of it."""
     hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    """Web pages that may connect, beside those of the server itself."""
     audit: str | None = None
     """The file of the audit log."""
+    log_json: bool = False
+    """Whether the log on stderr is a JSON object per line."""
+    status: str | None = None
+    """Where the status page and the metrics are, an address of loopback."""
 
 
 def add_http_arguments(parser: ArgumentParser, address_help: str, condition: str = "") -> None:
@@ -42,7 +48,16 @@ def add_http_arguments(parser: ArgumentParser, address_help: str, condition: str
     parser.add_argument("--behind-proxy", action="store_true", help=f"{condition}a proxy with TLS is in front of it")
     parser.add_argument("--hosts", metavar="A,B", help=f"{condition}names that clients may call this server by")
     parser.add_argument(
+        "--origins", metavar="A,B", help=f"{condition}web pages that may connect, such as https://editor.example.org"
+    )
+    parser.add_argument(
         "--audit", metavar="FILE", help=f"{condition}append who prompted and who allowed what to this file"
+    )
+    parser.add_argument("--log-json", action="store_true", help=f"{condition}log to stderr, a JSON object per line")
+    parser.add_argument(
+        "--status",
+        metavar="HOST:PORT",
+        help=f"{condition}show a status page and /metrics there; only on a loopback address, such as 127.0.0.1:9100",
     )
 
 
@@ -62,5 +77,8 @@ def read_http_settings(arguments: Mapping[str, Any], default_address: str | None
         tls=(tls[0], tls[1]) if tls else None,
         behind_proxy=arguments.get("behind_proxy", False),
         hosts=tuple(arguments["hosts"].split(",")) if "hosts" in arguments else (),
+        origins=tuple(arguments["origins"].split(",")) if "origins" in arguments else (),
+        log_json=arguments.get("log_json", False),
+        status=arguments.get("status"),
         **files,
     )

@@ -39,6 +39,8 @@ from accord.transports.http_messages import (
 )
 from accord.transports.http_request import Authenticator, HttpRequest, OriginCheck, UserCheck
 from accord.transports.http_server import HttpLimits, HttpServerTransport
+from accord.transports.tap import Observer
+from accord.transports.trace_context import TRACEPARENT, TRACESTATE, valid_trace, with_trace
 from accord.transports.transport import Identity
 from accord.transports.websocket_server import WRITE, AsgiMessage, AsgiReceive, AsgiSend, WebSocketServerTransport
 
@@ -84,6 +86,8 @@ class HttpApplication:
         self._new_connections = WeakValueDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closing = False
+        self.observer: Observer | None = None
+        """Sees the connections that begin after it is set."""
 
     async def __call__(self, scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
         """The ASGI application itself."""
@@ -101,6 +105,8 @@ class HttpApplication:
         except HttpRefusal as refusal:
             if refusal.status == 401:
                 self.login_refused(request.client_address)
+            if self.observer is not None:
+                self.observer.refused(refusal.status)
             await request.refuse(refusal)
 
     def login_refused(self, address: str | None) -> None:
@@ -162,7 +168,7 @@ class HttpApplication:
             messages = read_messages(frame)
         except ValueError as error:
             raise HttpRefusal(400, str(error)) from None
-        frame = frame.strip().replace(b"\n", b" ")
+        frame = with_trace(frame.strip().replace(b"\n", b" "), _trace_headers(request))
         if request.header(CONNECTION_ID) is None and messages[:1] and messages[0].is_initialize and not is_batch(frame):
             await self._initialize(request, frame, messages[0], identity)
             return
@@ -347,12 +353,17 @@ class HttpApplication:
                     connection.lose("the token was revoked, or has expired")
 
     async def _run(self, connection: ServerTransport) -> None:
+        if self.observer is not None:
+            transport = "http" if isinstance(connection, HttpServerTransport) else "websocket"
+            connection.tap = self.observer.connected(connection, transport)
         try:
             await self._serve(connection)
         except Exception:
             log.exception("a connection failed")
         finally:
             await connection.aclose()
+            if connection.tap is not None:
+                connection.tap.ended()
 
 
 def _session_header(request: HttpRequest) -> str | None:
@@ -373,6 +384,11 @@ def _check_message(message: RoutedMessage, header: str | None) -> None:
         raise HttpRefusal(400, "the header Acp-Session-Id differs from the session of the message")
     if header is None and message.method in _NEEDS_SESSION_HEADER:
         raise HttpRefusal(400, "the header Acp-Session-Id is missing")
+
+
+def _trace_headers(request: HttpRequest) -> dict[str, str]:
+    headers = {name: request.header(name) for name in (TRACEPARENT, TRACESTATE)}
+    return valid_trace(headers) if headers[TRACEPARENT] else {}
 
 
 def _is_error(frame: bytes) -> bool:

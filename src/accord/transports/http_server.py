@@ -25,6 +25,7 @@ from accord.errors import ConnectionClosed, FrameRejected
 from accord.transports.event_stream import EventBuffer
 from accord.transports.frame_reader import FrameDelivery
 from accord.transports.http_messages import MessageId, RoutedMessage, read_message
+from accord.transports.tap import Tap, TappedReceiver
 from accord.transports.transport import HIGH_WATER, Identity, Receiver
 
 MIB = 1024 * 1024
@@ -70,6 +71,8 @@ class HttpServerTransport:
         self.limits = limits or HttpLimits()
         self.batches_allowed: Callable[[], bool] = lambda: True
         """Whether the negotiated version has batches; set by whoever serves the connection."""
+        self.tap: Tap | None = None
+        """Sees the frames; set before `open`."""
         self._high_water = high_water
         self._loop = asyncio.get_running_loop()
         self._receiver: Receiver | None = None
@@ -93,7 +96,7 @@ class HttpServerTransport:
         if self._is_closed:
             raise ConnectionClosed("closed before it was open", kind="not_open")
         self._receiver = receiver
-        self._delivery = FrameDelivery(receiver)
+        self._delivery = FrameDelivery(receiver if self.tap is None else TappedReceiver(receiver, self.tap))
         self._room.set()
         self._opened.set()
         self._check_later()
@@ -104,6 +107,8 @@ class HttpServerTransport:
             raise ConnectionClosed("the connection is not open yet", kind="not_open")
         if self._is_closed:
             return
+        if self.tap is not None:
+            self.tap.sent(frame)
         message = read_message(frame)
         if self._initialize is not None and message.is_response and message.id == self._initialize[0]:
             answer = self._initialize[1]

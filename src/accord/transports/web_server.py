@@ -15,10 +15,10 @@ import ssl
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from accord.transports.http_application import HttpApplication
+from accord.transports.http_server import HttpLimits
 from accord.transports.websocket_server import WRITE, AsgiMessage, AsgiReceive, AsgiSend
 
 log = logging.getLogger("accord.http")
@@ -79,6 +79,17 @@ class ListenAddress:
         return listener
 
 
+class WebApplication(Protocol):
+    """An ASGI application with the path that clients use, its limits, and an end."""
+
+    path: str
+    limits: HttpLimits
+
+    async def __call__(self, scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None: ...
+
+    async def aclose(self, seconds: float = ...) -> None: ...
+
+
 class WebServer:
     """Serves an application on a socket, from the time it is created: clients that connect early wait.
 
@@ -86,7 +97,7 @@ class WebServer:
     """
 
     def __init__(
-        self, application: HttpApplication, listener: socket.socket, tls: tuple[str, str] | None = None
+        self, application: WebApplication, listener: socket.socket, tls: tuple[str, str] | None = None
     ) -> None:
         if find_spec("hypercorn") is None:
             listener.close()
@@ -151,7 +162,7 @@ class WebServer:
         return config
 
 
-def _offer_writes(application: HttpApplication) -> Any:
+def _offer_writes(application: WebApplication) -> Any:
     """The application, which can write several messages of a WebSocket at once: a `send` of Hypercorn is one each."""
     data = import_module("hypercorn.protocol.events").Data
 

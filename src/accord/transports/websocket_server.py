@@ -16,6 +16,7 @@ from accord.transports.framing import frame_too_long
 from accord.transports.http_messages import CONNECTION_ID, RECEIVED, RESUME, is_batch, read_messages
 from accord.transports.http_server import HttpLimits, new_connection_id
 from accord.transports.resumption import END, LinkedTransport
+from accord.transports.tap import Tap, TappedReceiver
 from accord.transports.transport import HIGH_WATER, Identity, Receiver
 from accord.transports.websocket_messages import write_messages
 
@@ -44,6 +45,8 @@ class WebSocketServerTransport(LinkedTransport):
         self.limits = limits or HttpLimits()
         self.batches_allowed: Callable[[], bool] = lambda: True
         """Whether the negotiated version has batches; set by whoever serves the connection."""
+        self.tap: Tap | None = None
+        """Sees the frames; set before `open`."""
         self._is_resumable = is_resumable
         self._confirm_seconds = self.limits.unread_seconds
         self._opened = asyncio.Event()
@@ -55,8 +58,14 @@ class WebSocketServerTransport(LinkedTransport):
     async def open(self, receiver: Receiver) -> None:
         """Begin to receive, with the first WebSocket."""
         self._check_not_closed()
-        self._attach(receiver)
+        self._attach(receiver if self.tap is None else TappedReceiver(receiver, self.tap))
         self._opened.set()
+
+    def send(self, frame: bytes) -> None:
+        """Never blocks. A frame that nobody can read any more is dropped: the receiver knows."""
+        if self.tap is not None and not self._is_closed:
+            self.tap.sent(frame)
+        super().send(frame)
 
     @property
     def is_closed(self) -> bool:

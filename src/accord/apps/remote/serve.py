@@ -86,7 +86,7 @@ def main(arguments: Mapping[str, Any]) -> int:
     served = ServedCommand(command, cwd, connections, limits)
     try:
         _check_command(command, cwd)
-        run_http(served.application, settings, "accord serve", served.aclose)
+        run_http(served.application, settings, "accord serve", served.aclose, served.snapshot)
     except (ValueError, OSError, ImportError, ConnectionClosed) as error:
         sys.stderr.write(f"accord serve: {printable(str(error))}\n")
         return 1
