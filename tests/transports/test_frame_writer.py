@@ -80,6 +80,17 @@ async def test_a_long_burst_does_not_wait_for_the_end_of_the_tick():
     assert 12 < len(pipe.writes) < 20  # many frames each, long before all of them
 
 
+async def test_a_burst_of_small_frames_does_not_wait_until_it_is_large():
+    pipe = Pipe()
+    leaving = writer(pipe, Recorder(), high_water=1 << 20)
+    for number in range(1000):
+        leaving.send(b"%d" % number)
+    assert leaving.unsent < 200
+    assert 12 < len(pipe.writes) < 20
+    await a_few_ticks()
+    assert b"".join(pipe.writes) == b"".join(b"%d\n" % number for number in range(1000))
+
+
 async def test_a_large_frame_is_written_uncopied_and_keeps_its_place():
     pipe = Pipe()
     leaving = writer(pipe, Recorder(), high_water=1 << 20)

@@ -15,8 +15,9 @@ from accord.transports.transport import Receiver
 
 _SINGLE_SECONDS = 0.001
 _LARGE = 64 * 1024
-# The queue of an iteration is written earlier if it has this size: the other side can begin to read it.
+# The queue of an iteration is written earlier if it has this size or this many frames: the other side can begin with it.
 _FLUSH_SIZE = 64 * 1024
+_FLUSH_FRAMES = 64
 
 
 class FrameWriter:
@@ -58,7 +59,7 @@ class FrameWriter:
         if self._queue and size <= _LARGE:  # the most frequent case first
             self._queue.append(frame)
             queue_size = self._queue_size = self._queue_size + size
-            if queue_size >= self._flush_size:
+            if queue_size >= self._flush_size or len(self._queue) >= _FLUSH_FRAMES:
                 self.flush()
         elif self._is_closed:
             return
