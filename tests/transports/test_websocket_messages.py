@@ -72,6 +72,7 @@ def test_messages_are_read_from_any_pieces(seed: int):
         (frame(Opcode.TEXT, b"x", fin=False) + frame(Opcode.TEXT, b"x"), 1002),
         (bytes((0x83, 1)) + b"x", 1002),
     ],
+    ids=["big", "big-parts", "huge", "masked", "extension", "no-beginning", "two-beginnings", "unknown"],
 )
 def test_what_is_not_allowed_has_a_code(data: bytes, code: int):
     with pytest.raises(WebSocketFault) as fault:

@@ -17,7 +17,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from functools import partial
 from http.cookiejar import CookieJar
 from typing import Any
@@ -42,6 +42,7 @@ from accord.transports.http_messages import (
     read_number,
 )
 from accord.transports.message_transport import MessageTransport
+from accord.transports.plain_http import CannotConnect, PlainHttp, is_plain
 from accord.transports.resumption import Backoff
 from accord.transports.transport import HIGH_WATER, Receiver
 from accord.transports.websocket import RESUME_SECONDS, load_extra
@@ -101,15 +102,19 @@ class HttpTransport(MessageTransport):
         self._check_not_closed()
         httpx = load_extra("httpx2")
         self._failures = (OSError, httpx.HTTPError, httpx.StreamError)
-        self._new_web = partial(
-            httpx.AsyncClient,
-            http2=True,
-            headers=self._headers,
-            cookies=CookieJar(),  # all of them share it
-            verify=httpx.create_ssl_context() if self._url.startswith("https:") else True,
-            timeout=httpx.Timeout(_POST_SECONDS, connect=_CONNECT_SECONDS),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
-        )
+        cookies = CookieJar()  # all of them share it
+        if is_plain(self._url):
+            self._new_web = partial(PlainHttp, self._url, self._headers, cookies, _CONNECT_SECONDS, _POST_SECONDS)
+        else:
+            self._new_web = partial(
+                httpx.AsyncClient,
+                http2=True,
+                headers=self._headers,
+                cookies=cookies,
+                verify=httpx.create_ssl_context() if self._url.startswith("https:") else True,
+                timeout=httpx.Timeout(_POST_SECONDS, connect=_CONNECT_SECONDS),
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
+            )
         self._web = self._new_web()
         self._attach(receiver)
         self._sender = asyncio.create_task(self._send_all(), name="accord HTTP sender")
@@ -147,7 +152,7 @@ class HttpTransport(MessageTransport):
 
     async def _post_first(self, frame: bytes, headers: Mapping[str, str]) -> Any:
         """The response to `initialize`. A request that was cut is made again: a server knows it by the value of RESUME."""
-        absent = load_extra("httpx2").ConnectError
+        absent = (CannotConnect, load_extra("httpx2").ConnectError)
         backoff = None
         while True:
             try:
@@ -264,8 +269,7 @@ class HttpTransport(MessageTransport):
         if self._resume_seconds:
             headers[LAST_EVENT_ID] = str(self._last_events.get(session_id, 0))
         silence = _SILENT_SECONDS if self._resume_seconds else None
-        timeout = load_extra("httpx2").Timeout(_CONNECT_SECONDS, read=silence)
-        async with self._new_web() as web, web.stream("GET", self._url, headers=headers, timeout=timeout) as response:
+        async with aclosing(self._new_web()) as web, self._stream(web, headers, silence) as response:
             if response.status_code != 200:
                 await response.aread()
                 stream.is_refused = response.status_code not in (*_PROXY_FAILED, 409, 503)
@@ -282,6 +286,12 @@ class HttpTransport(MessageTransport):
                     await self._room.wait()
         stream.is_ended = True
         return "the server ended the stream"
+
+    def _stream(self, web: Any, headers: Mapping[str, Any], silence: float | None) -> Any:
+        if isinstance(web, PlainHttp):
+            return web.stream("GET", self._url, headers=headers, silence=silence)
+        timeout = load_extra("httpx2").Timeout(_CONNECT_SECONDS, read=silence)
+        return web.stream("GET", self._url, headers=headers, timeout=timeout)
 
     def _confirm(self, session_id: str | None, stream: _Stream, event_id: bytes | None, size: int) -> None:
         """Remember the last event, and tell the server of it from time to time, so that it need not keep what came before."""
