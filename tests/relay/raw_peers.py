@@ -10,6 +10,7 @@ from typing import Any
 from accord.errors import ConnectionClosed
 from accord.relay.limits import RelayLimits
 from accord.relay.router import Router
+from accord.relay.session_owners import SessionOwners
 from accord.transports.memory import MemoryTransport, memory_pair
 from accord.transports.transport import Identity, Receiver
 from tests.asgi_driver import until
@@ -197,9 +198,8 @@ class RawFarm:
         self.agents.append(agent)
         return agent.near
 
-    def router(self, audit: Any = None, **limits: Any) -> Router:
-        settings = RelayLimits(**limits)
-        return Router(self.connect, settings) if audit is None else Router(self.connect, settings, audit)
+    def router(self, owners: SessionOwners | None = None, **limits: Any) -> Router:
+        return Router(self.connect, RelayLimits(**limits), owners=owners)
 
 
 def check_receiver(end: RawEnd) -> Receiver:

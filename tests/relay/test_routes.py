@@ -196,3 +196,26 @@ async def test_what_is_not_a_message_is_answered_by_the_router(frame: bytes, cod
     assert (client.received[0]["id"], client.received[0]["error"]["code"]) == (None, code)
     assert (await client.request("session/new"))["code"] == -32600
     assert farm.agents == []
+
+
+async def test_a_form_about_a_request_names_the_id_of_the_client():
+    farm = RawFarm()
+    farm.answers["_slow"] = None
+    client = RawClient(farm.router())
+    await client.start(elicitation={"form": {}})
+    client.ask("_slow", id="mine")
+    await until(lambda: farm.agents[0].requests("_slow"))
+    params = {"requestId": farm.agents[0].requests("_slow")[0]["id"], "mode": "form", "message": "Name?"}
+    farm.agents[0].send(id="form", method="elicitation/create", params=params)
+    await until(lambda: client.requests("elicitation/create"))
+    (form,) = client.requests("elicitation/create")
+    assert form["params"] == {**params, "requestId": "mine"}
+    client.send(id=form["id"], result={"action": "decline"})
+    await until(lambda: any(each.get("id") == "form" for each in farm.agents[0].received))
+
+
+async def test_notifications_without_a_session_go_to_all_clients():
+    first, second, agent = await two_clients(RawFarm())
+    agent.send(method="elicitation/complete", params={"elicitationId": "e"})
+    for client in (first, second):
+        await until(lambda: client.received[-1].get("method") == "elicitation/complete")  # noqa: B023

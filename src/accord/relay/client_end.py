@@ -84,6 +84,13 @@ class ClientEnd:
         if frame:
             self.send(frame)
 
+    def find_request(self, process: AgentProcess, id: Raw | None) -> bytes | None:
+        """Its own id of the request that has this one at a process."""
+        for key, sent in self.requests.items():
+            if sent is not None and id is not None and sent[0] is process and bytes(id) == b"%d" % sent[1]:
+                return key
+        return None
+
     def expect_batch(self, keys: list[bytes], errors: list[bytes]) -> None:
         """Join the responses to these requests, and these errors, in one frame."""
         batch = BatchReply(len(keys), errors)

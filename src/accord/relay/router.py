@@ -11,6 +11,7 @@ from accord.errors import ConnectionClosed
 from accord.relay.client_end import ClientEnd, ClientTransport
 from accord.relay.limits import RateLimit, RelayLimits
 from accord.relay.routed_connection import RoutedConnection
+from accord.relay.session_owners import SessionOwners
 from accord.relay.session_table import Audit, SessionTable
 from accord.relay.status import Snapshot, Totals
 from accord.transports.transport import Transport
@@ -24,10 +25,14 @@ class Router:
     """Serves connections with processes that `connect` describes."""
 
     def __init__(
-        self, connect: Callable[[], Transport], limits: RelayLimits | None = None, audit: Audit = no_audit
+        self,
+        connect: Callable[[], Transport],
+        limits: RelayLimits | None = None,
+        audit: Audit = no_audit,
+        owners: SessionOwners | None = None,
     ) -> None:
         self._limits = limits or RelayLimits()
-        self._table = SessionTable(connect, self._limits, audit)
+        self._table = SessionTable(connect, self._limits, audit, owners or SessionOwners())
         self._rate = RateLimit(self._limits.rate, time.monotonic)
         self._connections: list[RoutedConnection] = []
         self._checks: asyncio.Task[None] | None = None

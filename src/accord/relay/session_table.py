@@ -24,14 +24,13 @@ from accord.relay.handshake import Handshake
 from accord.relay.hosted_session import HostedSession
 from accord.relay.limits import RelayLimits
 from accord.relay.process_pool import ProcessPool, Step
+from accord.relay.session_owners import SessionOwners
 from accord.relay.session_record import RecordBudget, SessionRecord
 from accord.relay.status import Totals
 from accord.transports.transport import Transport
 
 Audit = Callable[..., None]
 """Called with an event, a client, a session's id or None, and facts."""
-
-_MOST_OWNERS = 100_000
 
 
 class Opening:
@@ -46,7 +45,9 @@ class Opening:
 class SessionTable:
     """Open sessions by their id, and who owns which session."""
 
-    def __init__(self, connect: Callable[[], Transport], limits: RelayLimits, audit: Audit) -> None:
+    def __init__(
+        self, connect: Callable[[], Transport], limits: RelayLimits, audit: Audit, owners: SessionOwners
+    ) -> None:
         self.limits = limits
         self.totals = Totals()
         self.pool = ProcessPool(connect, self, limits, self.totals)
@@ -54,7 +55,7 @@ class SessionTable:
         self.audit = audit
         self.sessions: list[HostedSession] = []
         self._by_id: dict[str, HostedSession] = {}
-        self._owners: dict[str, str | None] = {}
+        self._owners = owners
         self._budget = RecordBudget(limits.records_bytes)
         self._openings: dict[AgentProcess, list[Opening]] = {}
         self._homes: dict[AgentProcess, ClientEnd] = {}
@@ -65,7 +66,7 @@ class SessionTable:
     def is_foreign(self, session_id: str, client: ClientEnd) -> bool:
         """Whether the session belongs to another user."""
         session = self._by_id.get(session_id)
-        owner = self._owners.get(session_id, client.user) if session is None else session.owner
+        owner = self._owners.find(session_id, client.user) if session is None else session.owner
         return client.user is not None and owner != client.user
 
     def check_room(self) -> None:
@@ -112,9 +113,7 @@ class SessionTable:
     def opened(self, session: HostedSession, response: Envelope) -> None:
         """The agent has opened the session: it belongs to whoever has asked for it first."""
         session.opened(response.result)
-        self._owners.setdefault(session.id, session.owner)
-        if len(self._owners) > _MOST_OWNERS:
-            del self._owners[next(iter(self._owners))]
+        self._owners.add(session.id, session.owner)
 
     def add(
         self, session_id: str, client: ClientEnd, handshake: Handshake, process: AgentProcess | None
@@ -183,7 +182,7 @@ class SessionTable:
 
     def forget_owner(self, session_id: str) -> None:
         """The session was deleted."""
-        self._owners.pop(session_id, None)
+        self._owners.remove(session_id)
 
     def end_unused(self, process: AgentProcess) -> None:
         """End a process without sessions, unless it is used otherwise."""
@@ -244,17 +243,31 @@ class SessionTable:
             self._message_without_session(process, message, frame)
 
     def _message_without_session(self, process: AgentProcess, message: Envelope, frame: bytes) -> None:
-        client = self._homes.get(process)
-        if client is None:
-            sessions = [each for each in process.sessions.values() if each.clients]
-            client = next(iter(sessions[0].clients)) if sessions else None
-        if client is None or message.session_id is not None:
-            if message.is_request:
-                process.respond(message.key, error_response(METHOD_NOT_FOUND, "no client is connected"))
-        elif message.is_request:
-            client.ask(str(message.method), message.params, partial(process.respond, message.key))
-        else:
-            client.send(frame)
+        clients = self._clients(process)
+        if not message.is_request:
+            for client in clients if message.session_id is None else ():
+                client.send(frame)
+            return
+        params = read_members(message.params)
+        if not clients or message.session_id is not None:
+            process.respond(message.key, error_response(METHOD_NOT_FOUND, "no client is connected"))
+            return
+        for client in clients:
+            key = client.find_request(process, params.get("requestId"))
+            if key is not None:  # about a request of this client, which has another id there
+                client.ask(
+                    str(message.method),
+                    encode({**params, "requestId": Raw(key)}),
+                    partial(process.respond, message.key),
+                )
+                return
+        clients[0].ask(str(message.method), message.params, partial(process.respond, message.key))
+
+    def _clients(self, process: AgentProcess) -> list[ClientEnd]:
+        """Whoever uses the process, first the client whose own it is."""
+        home = self._homes.get(process)
+        attached = [client for session in process.sessions.values() for client in session.clients]
+        return list(dict.fromkeys([*([] if home is None else [home]), *attached]))
 
     def _withdraw(self, process: AgentProcess, message: Envelope) -> None:
         key = read_members(message.params).get("requestId")

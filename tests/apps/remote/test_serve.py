@@ -125,10 +125,14 @@ async def test_a_session_belongs_to_its_user(agent_file: Path, tmp_path: Path):
         session = await first.new_session("/")
         with pytest.raises(RequestFailed, match="not found"):
             await second.load_session(session.id, "/")
+        with pytest.raises(ConnectionClosed, match="401"):
+            async with Client(Remote(url, token="accord_wrong")):
+                pass
         assert (await session.prompt("ask")).text == "yes"
     lines = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
     told = [(each["event"], each["user"]) for each in lines if each["event"] in ("opened", "prompted", "answered")]
     assert told == [("opened", "ada"), ("prompted", "ada"), ("answered", "ada")]
+    assert "refused" in {each["event"] for each in lines}
     (answer,) = [each for each in lines if each["event"] == "answered"]
     assert (answer["request"], answer["allowed"]) == ("Delete everything", True)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from accord.agent.asgi import run_http
-from accord.agent.audit import AuditEvent, write
+from accord.agent.audit import AuditEvent, RefusedLogins, write
 from accord.agent.http_settings import add_http_arguments, read_http_settings
 from accord.client.target import Command
 from accord.errors import AccordError, ConnectionClosed
@@ -22,6 +22,7 @@ from accord.relay.client_end import ClientEnd
 from accord.relay.connection_processes import ConnectionProcesses
 from accord.relay.limits import MIB, RelayLimits
 from accord.relay.router import Router
+from accord.relay.session_owners import SessionOwners
 from accord.relay.status import Snapshot
 from accord.transports.http_application import HttpApplication
 from accord.transports.http_request import HttpRequest
@@ -68,6 +69,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=("session", "connection"),
         help="what has a process of its own (default: session); that of a connection ends with it",
     )
+    parser.add_argument(
+        "--owners", metavar="FILE", help="keep in this file which user owns which session, also after a restart"
+    )
     parser.add_argument("--warm", metavar="N", help="how many processes to start in advance (default: 0)")
     for name, (default, text) in _NUMBERS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", metavar="N", help=f"{text} (default: {default})")
@@ -83,8 +87,9 @@ def main(arguments: Mapping[str, Any]) -> int:
     numbers = {name: _count(arguments, name, default) for name, (default, _) in _NUMBERS.items()}
     limits = _read_limits(arguments, numbers)
     connections = numbers["connections"] if limits is not None else min(numbers["connections"], numbers["processes"])
-    served = ServedCommand(command, cwd, connections, limits)
+    owners = str(expand_path(arguments["owners"])) if "owners" in arguments else None
     try:
+        served = ServedCommand(command, cwd, connections, limits, owners)
         _check_command(command, cwd)
         run_http(served.application, settings, "accord serve", served.aclose, served.snapshot)
     except (ValueError, OSError, ImportError, ConnectionClosed) as error:
@@ -111,9 +116,14 @@ def _read_limits(arguments: Mapping[str, Any], numbers: Mapping[str, int]) -> Re
 class ServedCommand:
     """A command that is started for each session; without `limits`, for each connection."""
 
-    def __init__(self, command: Sequence[str], cwd: str, connections: int, limits: RelayLimits | None) -> None:
+    def __init__(
+        self, command: Sequence[str], cwd: str, connections: int, limits: RelayLimits | None, owners: str | None = None
+    ) -> None:
         connect = Command(list(command), cwd=cwd).connect
-        self._router = ConnectionProcesses(connect) if limits is None else Router(connect, limits, _audit)
+        if limits is None:
+            self._router = ConnectionProcesses(connect)
+        else:
+            self._router = Router(connect, limits, _audit, SessionOwners(owners))
         self._limits = HttpLimits(connections=connections)
 
     def application(self, **options: Any) -> ServeApplication:
@@ -141,12 +151,17 @@ class ServeApplication(HttpApplication):
     def __init__(self, router: Router | ConnectionProcesses, **options: Any) -> None:
         super().__init__(router.serve, **options)
         self._router = router
+        self._refused_logins = RefusedLogins()
+
+    def login_refused(self, address: str | None) -> None:
+        self._refused_logins.add(address)
 
     async def aclose(self, seconds: float = 3.0) -> None:
         """Cancel the turns and end all connections, within the time, then end all processes. Safe to call twice."""
         self._router.drain()
         await super().aclose(seconds)
         await self._router.aclose()
+        self._refused_logins.flush()
 
     async def __call__(self, scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
         """The ASGI application itself."""
