@@ -57,8 +57,9 @@ run: $(PROGRAM) ## talk to the built-in agent: the screen in a terminal, one pro
 test: $(STAMP) ## run the tests, without those that need a peer from outside Python, a local model or the wheel
 	$(BIN)/python -m pytest -n auto -m "not interop and not local_model and not installed" $(TESTS)
 
-soak: $(STAMP) ## cut thousands of connections to remote agents at every kind of byte (SEEDS=... conversations)
-	ACCORD_SEEDS=$(or $(SEEDS),300) $(BIN)/python -m pytest -n auto tests/client/test_resume.py
+soak: $(STAMP) ## cut thousands of connections to remote agents (SEEDS=... conversations), then load one server (SECONDS=...)
+	ACCORD_SEEDS=$(or $(SEEDS),300) $(BIN)/python -m pytest -n auto tests/client/test_resume.py tests/agent/test_asgi_resume.py
+	$(BIN)/python -m tests.remote_soak $(or $(SECONDS),60)
 
 test-busy: $(STAMP) ## run the tests beside 20 busy processes (BUSY=10 for another number): no test may need a quiet machine
 	$(BIN)/python -m tests.busy_machine $(or $(BUSY),20) $(MAKE) --no-print-directory test

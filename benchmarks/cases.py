@@ -63,7 +63,7 @@ def _growth(name: str, title: str, unit: str, reading: str, counts: tuple[int, .
     return Case(name, f"{title}, at {largest}", unit, name.removesuffix("-memory"), reading, must, own=largest)
 
 
-def _remote(transport: str, name: str) -> tuple[Case, Case]:
+def _remote(transport: str, name: str) -> tuple[Case, ...]:
     """The rows of one transport; what they must reach is a multiple of the better of the two others."""
     others = ("official", "typescript")
     updates = Case(
@@ -82,7 +82,15 @@ def _remote(transport: str, name: str) -> tuple[Case, Case]:
         "p50",
         tuple(Target(1 / 2, other) for other in others),
     )
-    return updates, round_trips
+    idle = Case(
+        f"{transport}-idle",
+        f"memory of a server with 1,000 idle connections over {name}",
+        "MiB",
+        f"{transport}-idle",
+        "memory",
+        (Target(1, _SERVER_MEMORY),),
+    )
+    return updates, round_trips, idle
 
 
 _FRAME_CAP_NAME = f"the frame cap of {FRAME_CAP // MEBIBYTE} MiB"
@@ -90,7 +98,14 @@ _BOUNDED = (Target(1.1, _FRAME_CAP_NAME),)
 _MILLISECOND = "a millisecond"
 _MICROSECOND = "a microsecond"
 _CPU = "per cent of a CPU"
-KNOWN_SIZES = {_FRAME_CAP_NAME: FRAME_CAP / MEBIBYTE, _MILLISECOND: 1.0, _MICROSECOND: 1.0, _CPU: 1.0}
+_SERVER_MEMORY = "200 MB"
+KNOWN_SIZES = {
+    _FRAME_CAP_NAME: FRAME_CAP / MEBIBYTE,
+    _SERVER_MEMORY: 200e6 / MEBIBYTE,
+    _MILLISECOND: 1.0,
+    _MICROSECOND: 1.0,
+    _CPU: 1.0,
+}
 """In the unit of the rows that are compared with them."""
 _SMOOTH = (Target(100, _MILLISECOND),)
 _UVLOOP_FLOOR = "protocol on uvloop"

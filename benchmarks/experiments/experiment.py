@@ -24,6 +24,7 @@ class Scale:
     rounds: int
     updates: int
     remote_updates: int
+    connections: int
     round_trips: int
     in_flight: int
     message: int
@@ -46,6 +47,7 @@ FULL = Scale(
     rounds=5,
     updates=50_000,
     remote_updates=10_000,
+    connections=1_000,
     round_trips=2_000,
     in_flight=1_000,
     message=50 * MEBIBYTE,
@@ -66,6 +68,7 @@ QUICK = Scale(
     rounds=1,
     updates=2_000,
     remote_updates=500,
+    connections=10,
     round_trips=200,
     in_flight=100,
     message=5 * MEBIBYTE,

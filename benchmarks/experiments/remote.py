@@ -1,12 +1,13 @@
-"""Two processes that speak the protocol over the network of one machine: updates and round trips."""
+"""Processes that speak the protocol over the network of one machine: updates, round trips, and many idle connections."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from benchmarks.child_processes import run_program
 from benchmarks.contenders import ACCORD, OFFICIAL, SDK, TYPESCRIPT, Contender
 from benchmarks.cpus import Cpus
-from benchmarks.experiments.experiment import Experiment, Readings, Scale
+from benchmarks.experiments.experiment import MEBIBYTE, Experiment, Readings, Scale
 from benchmarks.experiments.protocol import run_client
 
 __all__ = ["EXPERIMENTS"]
@@ -23,6 +24,13 @@ def _round_trips(contender: Contender, scale: Scale) -> Readings:
     return {"p50": run_client(contender, "round-trips", scale.round_trips)["median"] * 1e6}
 
 
+def _idle(contender: Contender, scale: Scale) -> Readings:
+    readings = run_program(
+        "idle_connections", "idle", f"--count={scale.connections}", f"--transport={contender.transport}"
+    )
+    return {"memory": readings["bytes"] / MEBIBYTE}
+
+
 def _over(transport: str, *contenders: Contender) -> tuple[Contender, ...]:
     return tuple(replace(contender, transport=transport) for contender in contenders)
 
@@ -33,3 +41,4 @@ for _transport in ("http", "websocket"):
     EXPERIMENTS[f"{_transport}-round-trips"] = Experiment(
         _over(_transport, ACCORD, OFFICIAL, TYPESCRIPT, ON_UVLOOP), _round_trips, Cpus.ONE
     )
+    EXPERIMENTS[f"{_transport}-idle"] = Experiment(_over(_transport, SDK), _idle, most_rounds=1)

@@ -32,7 +32,18 @@ __all__ = [
     "report",
 ]
 
-TASKS = ["turn", "mixed-turn", "prompts", "sessions", "round-trips", "in-flight", "stalled", "stored-turn", "load"]
+TASKS = [
+    "idle",
+    "turn",
+    "mixed-turn",
+    "prompts",
+    "sessions",
+    "round-trips",
+    "in-flight",
+    "stalled",
+    "stored-turn",
+    "load",
+]
 CLOSE_GRACE = 600.0
 """Seconds for an agent to end by itself. It has as much time as valgrind takes to write its counts."""
 TOOL_EVERY = 10

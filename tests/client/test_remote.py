@@ -112,6 +112,17 @@ async def test_messages_that_are_due_at_once_are_one_write_of_a_websocket(monkey
     assert sum(sizes) > 3 * len(sizes)
 
 
+async def test_many_connections_stream_at_once_complete_and_in_order(url: str):
+    """Twenty here, and two hundred in `make soak`."""
+
+    async def stream(profile: Profile) -> bool:
+        async with connect(url, profile, 1) as client:
+            session = await client.new_session(cwd="/tmp")
+            return (await session.prompt("many")).text.split() == [str(number) for number in range(2000)]
+
+    assert all(await asyncio.gather(*(stream(profile) for profile in ("websocket", "http") for _ in range(10))))
+
+
 async def test_a_big_message_passes_both_ways(url: str, profile: Profile):
     text = "ä" * 3_000_000
     async with connect(url, profile, 1) as client:
