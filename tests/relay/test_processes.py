@@ -208,18 +208,21 @@ async def test_loads_of_one_session_at_the_same_time_open_it_once():
 
 
 async def test_a_reconnect_storm_starts_no_process():
+    """FN-64: connections alone start no process, each with a trace context of its own or without."""
     farm = with_prompt(RawFarm(**RESUME))
     router = farm.router(rate=1e6)
     client = RawClient(router)
     await client.start()
     await client.new()
-    for _ in range(300):
+    for number in range(100):
         other = RawClient(router)
-        await other.start()
+        await other.open()
+        meta = {"_meta": {"traceparent": f"00-{number:032x}-{number:016x}-01"}} if number % 2 else {}
+        await other.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}, **meta})
         await other.request("session/resume", OPEN)
         await other.close()
     assert len(farm.agents) == 1
-    assert router.snapshot().totals.connections == 301
+    assert router.snapshot().totals.connections == 101
 
 
 async def test_warm_processes_are_started_in_advance():

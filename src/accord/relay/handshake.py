@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from accord.relay.envelope import Envelope, find, read_value
+from accord.relay.envelope import Envelope, encode, find, read_members, read_value
 
 _MOST_KEPT = 64
 
@@ -77,19 +77,22 @@ def _has(value: object) -> bool:
 
 
 class HandshakeCache:
-    """Results of `initialize` by their request. Requests that are the same wait for the first one's result."""
+    """Results of `initialize` by their request. Requests that are the same wait for the first one's result.
+
+    The `_meta` of a request does not count: it may have a trace context, which is another one each time.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[bytes, Handshake] = {}
         self._waiting: dict[bytes, list[Callable[[Envelope, Handshake | None], None]]] = {}
 
     def find(self, params: bytes) -> Handshake | None:
-        return self._kept.get(params)
+        return self._kept.get(_key(params))
 
     def join(self, params: bytes, on_result: Callable[[Envelope, Handshake | None], None]) -> bool:
         """Wait for the result of the same request; False if there is none under way, and the caller has to send it."""
-        is_first = params not in self._waiting
-        self._waiting.setdefault(params, []).append(on_result)
+        is_first = _key(params) not in self._waiting
+        self._waiting.setdefault(_key(params), []).append(on_result)
         return not is_first
 
     def settle(self, params: bytes, response: Envelope) -> None:
@@ -97,14 +100,21 @@ class HandshakeCache:
         handshake = None
         if response.result is not msgspec.UNSET:
             handshake = self.keep(params, bytes(response.result))
-        for on_result in self._waiting.pop(params, []):
+        for on_result in self._waiting.pop(_key(params), []):
             on_result(response, handshake)
 
     def keep(self, params: bytes, result: bytes) -> Handshake:
         """Keep the newest result of a request."""
-        before = self._kept.pop(params, None)
+        key = _key(params)
+        before = self._kept.pop(key, None)
         handshake = before if before is not None and before.result == result else read_handshake(params, result)
-        self._kept[params] = handshake
+        self._kept[key] = handshake
         if len(self._kept) > _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         return handshake
+
+
+def _key(params: bytes) -> bytes:
+    members = read_members(msgspec.Raw(params))
+    members.pop("_meta", None)
+    return encode(members)
