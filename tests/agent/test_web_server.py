@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -28,6 +29,7 @@ from accord.transports.event_stream import EventParser
 from accord.transports.http_server import HttpLimits
 from accord.transports.web_server import ListenAddress, WebServer
 from tests.agent.test_asgi import initialize, new_agent, prompt
+from tests.asgi_driver import until
 
 PROGRAM = """
 import asyncio
@@ -142,6 +144,17 @@ async def test_a_prompt_runs_over_a_websocket(url: str):
         assert socket.response.headers["acp-connection-id"]
         await socket.send(json.dumps(initialize()))
         assert "result" in json.loads(await socket.recv())
+
+
+async def test_a_socket_that_its_client_has_closed_does_not_stay(url: str):
+    address = urlsplit(url)
+    before = len(asyncio.all_tasks())
+    for _ in range(20):
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        writer.write(b"DELETE /acp HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+    await until(lambda: len(asyncio.all_tasks()) <= before + 2)
 
 
 async def test_a_web_page_from_elsewhere_gets_403(url: str):

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 from websockets.asyncio.client import connect as connect_websocket
+from websockets.exceptions import ConnectionClosedError
 
 from accord import Agent, Client, Remote, Turn
 from accord.agent.asgi import AgentApplication
@@ -195,6 +196,19 @@ async def test_a_message_over_the_limit_is_refused_by_its_length(protocol: str):
         answer = await client.post(url, content=body, headers={"content-type": "application/json"})
         assert answer.status_code == 413
         assert app.connections == 0
+
+
+async def test_a_websocket_message_over_the_limit_closes_with_1009():
+    app = new_app(body_bytes=1000)
+    async with served(app) as url:
+        async with connect_websocket(url.replace("http:", "ws:"), proxy=None) as socket:
+            await socket.send(json.dumps({**initialize(), "x": "x" * 200_000}))
+            with pytest.raises(ConnectionClosedError) as closed:
+                await asyncio.wait_for(socket.recv(), 30)
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == 1009
+        await until(lambda: app.connections == 0)
+        assert await works(url, "websocket")
 
 
 async def test_one_stream_of_http_2_is_reset_and_the_others_live():

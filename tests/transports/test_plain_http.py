@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from accord.transports import plain_http
 from accord.transports.http_response import ResponseReader
 from accord.transports.plain_http import CannotConnect, PlainHttp, is_plain
 
@@ -160,6 +161,20 @@ async def test_a_connection_that_the_server_has_ended_is_not_used_again():
                 await asyncio.sleep(0)
             assert len(connections) == number + 1
         await web.aclose()
+
+
+async def test_a_connection_that_was_idle_for_long_is_not_used_again(monkeypatch: pytest.MonkeyPatch):
+    async def answer(_: int, __: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(OK)
+
+    async with server(answer) as (url, _, connections):
+        web = client(url)
+        await web.post(url, headers={})
+        await web.post(url, headers={})
+        monkeypatch.setattr(plain_http, "_IDLE_SECONDS", -1.0)
+        await asyncio.wait_for(web.delete(url, headers={}), 30)
+        await web.aclose()
+    assert len(connections) == 2
 
 
 async def test_a_response_that_is_cut_off_fails_the_request_and_the_next_one_works():

@@ -18,6 +18,8 @@ from urllib.request import Request, getproxies, proxy_bypass
 from accord.transports.http_response import ResponseReader
 
 _HIGH_WATER = 256 * 1024
+_IDLE_SECONDS = 10.0
+"""A connection is not used again after so long: the server may end it just then."""
 
 
 class CannotConnect(ConnectionError):  # noqa: N818  # exceptions are facts
@@ -78,10 +80,7 @@ class PlainHttp:
             self._end(connection)
 
     async def _request(self, method: bytes, headers: Mapping[str, str], content: bytes) -> PlainResponse:
-        connection = self._idle.pop() if self._idle else await self._connect()
-        if not connection.is_usable:
-            self._end(connection)
-            return await self._request(method, headers, content)
+        connection = self._idle_connection() or await self._connect()
         try:
             async with asyncio.timeout(self._read_seconds):
                 response = await connection.request(self._head(method, headers, content))
@@ -96,6 +95,14 @@ class PlainHttp:
         else:
             self._end(connection)
         return response
+
+    def _idle_connection(self) -> _Connection | None:
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_usable:
+                return connection
+            self._end(connection)
+        return None
 
     def _end(self, connection: _Connection) -> None:
         self._connections.discard(connection)
@@ -222,17 +229,22 @@ class _Connection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self._response: PlainResponse | None = None
         self._is_lost = False
+        self._loop = asyncio.get_running_loop()
+        self._used_at = self._loop.time()
 
     @property
     def is_usable(self) -> bool:
         """Whether another request can be made."""
         if self._is_lost or self.transport is None or self.transport.is_closing():
             return False
+        if self._loop.time() - self._used_at > _IDLE_SECONDS:
+            return False
         return self._response is None or (self._response.is_complete and self._response.keeps_alive)
 
     async def request(self, data: bytes) -> PlainResponse:
         """Send a request; the response once its head is there."""
         assert self.transport is not None
+        self._used_at = self._loop.time()
         response = self._response = PlainResponse(self.transport)
         self.transport.write(data)
         while not response.status_code:

@@ -28,7 +28,7 @@ _CLOSE_SECONDS = 0.5
 _CANCEL_SECONDS = 0.25
 _BACKLOG = 1024
 _MANY = 2**31 - 1
-_IDLE_SECONDS = 60
+_IDLE_SECONDS = 20
 """How long a socket may wait for a request, or for the rest of its head."""
 _SOCKET_TIMES = {
     "TCP_KEEPIDLE": 30,
@@ -120,6 +120,7 @@ class WebServer:
     async def serve(self, stop: asyncio.Event) -> None:
         """Serve until `stop` is set, then end all connections and return in bounded time."""
         serve: Any = import_module("hypercorn.asyncio").serve  # an extra
+        _end_closed_sockets()
 
         async def drain() -> None:
             await stop.wait()
@@ -160,6 +161,32 @@ class WebServer:
         config.websocket_ping_interval = None  # its pings outlive the WebSocket, and nothing waits for the pongs
         config.backlog = _BACKLOG
         return config
+
+
+def _end_closed_sockets() -> None:
+    """Hypercorn would keep a socket that its client has closed as long as an idle one, and so all descriptors be used up."""
+    module = import_module("hypercorn.asyncio.run")
+    server: Any = module.TCPServer
+    updated = import_module("hypercorn.events").Updated
+    if hasattr(server, "ends_closed_sockets"):
+        return
+
+    class Server(server):
+        ends_closed_sockets = True
+        has_ended = False
+
+        async def _read_data(self) -> None:
+            try:
+                await server._read_data(self)
+            finally:
+                self.has_ended = True
+                await self.idle_task.stop()
+
+        async def protocol_send(self, event: Any) -> None:
+            if not (self.has_ended and isinstance(event, updated)):  # which would begin another wait
+                await server.protocol_send(self, event)
+
+    module.TCPServer = Server  # type: ignore[attr-defined]
 
 
 def _offer_writes(application: WebApplication) -> Any:
