@@ -177,7 +177,7 @@ def _end_closed_sockets() -> None:
 
         async def _read_data(self) -> None:
             try:
-                await server._read_data(self)
+                await server._read_data(self)  # noqa: SLF001  # as super() would, which has no type here
             finally:
                 self.has_ended = True
                 await self.idle_task.stop()
