@@ -28,10 +28,8 @@ from accord.session.transcript import Transcript
 from accord.session.updates import MessageAppend
 from accord.session.value import UNSET, Value
 from accord.transports.framing import FRAME_LIMIT
-from accord.transports.http_application import HttpApplication
 from accord.transports.stdio import StdioTransport
 from accord.transports.transport import Transport
-from accord.transports.web_server import ListenAddress, WebServer
 from benchmarks.programs.loops import run
 from benchmarks.programs.payloads import AGENT_NAME, PROTOCOL_VERSION, SESSION_ID, read_order, text_of
 
@@ -89,6 +87,10 @@ async def serve_pipes(frame_limit: int) -> None:
 
 
 async def serve_http() -> None:
+    # Not loaded by an agent on pipes: the start of one is measured.
+    from accord.transports.http_application import HttpApplication  # noqa: PLC0415
+    from accord.transports.web_server import ListenAddress, WebServer  # noqa: PLC0415
+
     server = WebServer(HttpApplication(serve), ListenAddress("127.0.0.1:0").listen())
     sys.stderr.write(f"listens on {server.url}\n")
     await server.serve(asyncio.Event())
