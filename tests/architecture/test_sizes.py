@@ -10,7 +10,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "accord"
 LONGEST_MODULE = 450
 LONGEST_FUNCTION = 60
 SHORTEST_MEDIAN = 125
-MOST_MODULES = 424
+MOST_MODULES = 425
 """The number of modules in src: lower it after a merge. A new module needs a concept of its own, and a reason here.
 
 peer/required_await: a forgotten `await` must not mean yes, in agents and clients. Fourteen are the remote transports: frame
@@ -27,7 +27,7 @@ cli/completion_values: what Tab offers that changes. cli: topics of help, Markdo
 apps/coder/models/offline_remarks: what newcomers say, and the answers.
 apps/console/screen: the choice of a theme, which is saved; the page of all keys.
 dialects: the tables of each version, the state of sessions at clients and of options, all apart from the handshake; schema: all
-types of a version, loaded when one is used; session/paths: so that validation is not loaded for it."""
+types of a version, loaded when one is used, and those of the handshake; session/paths: so that validation is not loaded for it."""
 
 
 def test_modules_are_short():

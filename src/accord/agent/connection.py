@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -37,6 +37,7 @@ from accord.session.requests import (
     DeleteSession,
     EmptyResult,
     ForkSession,
+    Initialize,
     InitializeResult,
     ListSessions,
     LoadSession,
@@ -148,22 +149,26 @@ class AgentEndpoint:
     dialect: Dialect
     """Of the negotiated version; set by the handshake."""
     capabilities: ClientCapabilities
+    _offer: _Offer
+    """Set by the handshake, too."""
 
     def __init__(self, definition: AgentDefinition, transport: Transport, make_handler: RequestHandlerFactory) -> None:
         self.info: Implementation | None = None
         self.identity: Identity | None = None
         """Who the client is; None where nobody asked: a local program, or a server without users."""
-        self.logins: list[Any] = []
-        """The agent's logins as the handshake sent them, for `auth_required`."""
         self.peer = Peer(
             transport, self._receive, limits=definition.limits, on_frame=definition.on_frame, on_input_end=self._finish
         )
         self._definition = definition
         self._make_handler = make_handler
         self._handler: RequestHandler | None = None
-        self._offer = AgentCapabilities()
         self._is_settled = False
         self._is_logged_in = False
+
+    @property
+    def logins(self) -> list[Any]:
+        """The agent's logins as the handshake sent them, for `auth_required`."""
+        return self._offer.logins
 
     async def run(self) -> None:
         """Serve until the connection ends, from either side; all turns have ended then."""
@@ -231,11 +236,7 @@ class AgentEndpoint:
             auth_methods=[login.method for login in self._definition.logins.values()],
         )
         result = dialect.result_to_wire(request, response)
-        # As the client reads it: a version may imply more than was said (v2's list, resume and close).
-        frame = msgspec.Raw(encode(ResultResponse(id=0, result=result)))
-        raw = msgspec.json.decode(frame, type=_Result).result
-        self._offer = dialect.result_from_wire(request, raw).capabilities
-        self.logins = msgspec.json.decode(raw, type=_Logins).auth_methods
+        self._offer = _Offer(dialect, request, result)
         self._handler = self._make_handler(self)
         return self._initialized(result, dialect)
 
@@ -249,7 +250,7 @@ class AgentEndpoint:
 
     def _check(self, request: AcpRequest, method: str) -> None:
         capability = _CAPABILITIES.get(type(request))
-        if capability is not None and not getattr(self._offer, capability):
+        if capability is not None and not getattr(self._offer.capabilities, capability):
             raise MethodNotFound(method)
         if isinstance(request, Authenticate) and not self._definition.logins:
             raise MethodNotFound(method)  # AMB-10
@@ -352,6 +353,31 @@ def _refuse_relative_path(path: str) -> str:
 
 
 def _accept_terminal(terminal_id: str) -> None: ...
+
+
+class _Offer:
+    """Our result of `initialize` as the client reads it: a version may imply more than was said (v2's list, resume, close).
+
+    It is read when it is first needed, which is after it was sent.
+    """
+
+    def __init__(self, dialect: Dialect, request: Initialize, result: Any) -> None:
+        self._dialect = dialect
+        self._request = request
+        self._result = result
+
+    @cached_property
+    def _raw(self) -> msgspec.Raw:
+        frame = msgspec.Raw(encode(ResultResponse(id=0, result=self._result)))
+        return msgspec.json.decode(frame, type=_Result).result
+
+    @cached_property
+    def capabilities(self) -> AgentCapabilities:
+        return self._dialect.result_from_wire(self._request, self._raw).capabilities
+
+    @cached_property
+    def logins(self) -> list[Any]:
+        return msgspec.json.decode(self._raw, type=_Logins).auth_methods
 
 
 class _Result(msgspec.Struct):

@@ -9,7 +9,20 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta
 
-from accord.schema.wire_values import UNSET, Int64, Known, Lenient, Nullable, UInt16, UInt64, Wire, check_uint64
+from accord.schema.handshake import (
+    AuthMethodId,
+    ElicitationCapabilities,
+    ElicitationFormCapabilities,
+    ElicitationUrlCapabilities,
+    EnvVariable,
+    Implementation,
+    ProtocolVersion,
+    SessionAdditionalDirectoriesCapabilities,
+    SessionDeleteCapabilities,
+    SessionForkCapabilities,
+    SessionId,
+)
+from accord.schema.wire_values import UNSET, Int64, Known, Lenient, Nullable, UInt64, Wire, check_uint64
 
 __all__ = [
     "AuthMethodId",
@@ -59,7 +72,6 @@ __all__ = [
     "UsageUpdate",
 ]
 
-AuthMethodId: TypeAlias = str
 CompactionId: TypeAlias = str
 ElicitationId: TypeAlias = str
 MessageId: TypeAlias = str
@@ -67,52 +79,8 @@ PermissionOptionId: TypeAlias = str
 SessionConfigGroupId: TypeAlias = str
 SessionConfigId: TypeAlias = str
 SessionConfigValueId: TypeAlias = str
-SessionId: TypeAlias = str
 TerminalId: TypeAlias = str
 ToolCallId: TypeAlias = str
-ProtocolVersion: TypeAlias = UInt16
-
-
-class Implementation(Wire):
-    """The program on one side; without a `title`, show its `name`."""
-
-    name: str
-    version: str
-    title: Lenient[str] = UNSET
-
-
-class ElicitationFormCapabilities(Wire):
-    """The client can show forms."""
-
-
-class ElicitationUrlCapabilities(Wire):
-    """The client can ask the user to open a web page."""
-
-
-class ElicitationCapabilities(Wire):
-    """The modes of elicitation that the client supports; an empty object means none."""
-
-    form: Lenient[ElicitationFormCapabilities] = UNSET
-    url: Lenient[ElicitationUrlCapabilities] = UNSET
-
-
-class SessionDeleteCapabilities(Wire):
-    """The agent supports `session/delete`."""
-
-
-class SessionForkCapabilities(Wire):
-    """The agent supports `session/fork`. Unstable."""
-
-
-class SessionAdditionalDirectoriesCapabilities(Wire):
-    """Requests that open a session may have `additionalDirectories`."""
-
-
-class EnvVariable(Wire):
-    """An environment variable of a process to start."""
-
-    name: str
-    value: str
 
 
 class HttpHeader(Wire):

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from accord.dialects.dialect import Dialect
 from accord.dialects.struct_converter import StructConverter
-from accord.schema import all_versions as wire
+from accord.schema import handshake as wire
 from accord.schema.wire_values import UNSET, Wire
 from accord.session.capabilities import (
     AgentCapabilities,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union
 
-from accord.schema.all_versions import (
+from accord.schema.handshake import (
     AuthMethodId,
     ElicitationCapabilities,
     Implementation,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias, Union
 import msgspec
 from msgspec import Meta
 
-from accord.schema.all_versions import (
+from accord.schema.handshake import (
     AuthMethodId,
     ElicitationCapabilities,
     EnvVariable,
