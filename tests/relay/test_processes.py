@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from accord.relay import routed_connection
 from accord.relay.envelope import LIMIT_REACHED
 from tests.asgi_driver import until
 from tests.relay.raw_peers import Message, RawAgent, RawClient, RawFarm
@@ -322,3 +323,31 @@ async def test_sessions_of_other_users_do_not_exist():
     assert await bob.request("session/list") == {"sessions": entries[1:], "nextCursor": "x"}
     assert await ada.request("session/list") == {"sessions": entries, "nextCursor": "x"}
     assert await phone.request("session/resume", OPEN) == {}
+
+
+async def test_a_client_waits_for_a_process_that_is_not_ready():
+    farm = with_prompt(RawFarm(**LOAD))
+    farm.answers["session/load"] = {}
+    client = RawClient(farm.router())
+    await client.start()
+    await client.new()
+    farm.answers["initialize"] = None
+    client.ask("session/load", {"sessionId": "big", "cwd": "x" * 100_000})
+    await until(lambda: len(farm.agents) == 2 and farm.agents[1].received)
+    ids = [client.ask("session/prompt", {"sessionId": "big", "prompt": ["x" * 50_000]}) for _ in range(40)]
+    await router_turn()
+    assert client.transport.unsent > 1_000_000
+    farm.agents[1].send(id=farm.agents[1].received[0]["id"], result={"protocolVersion": 1})
+    for id in ids:
+        assert await client.response(id) == {"stopReason": "end_turn"}
+
+
+async def test_too_many_open_requests_are_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(routed_connection, "_MOST_REQUESTS", 3)
+    farm = RawFarm()
+    farm.answers["_slow"] = None
+    client = RawClient(farm.router())
+    await client.start()
+    for _ in range(3):
+        client.ask("_slow")
+    assert "too many open requests" in (await client.request("_slow"))["message"]

@@ -27,7 +27,7 @@ from accord.relay.envelope import (
     request_frame,
     response_frame,
 )
-from accord.transports.transport import Transport
+from accord.transports.transport import HIGH_WATER, Transport
 
 log = logging.getLogger("accord.relay")
 
@@ -61,6 +61,7 @@ class AgentProcess:
         self._is_open = False
         self._urgent: list[bytes] = []
         self._held: list[bytes] = []
+        self._held_bytes = 0
         self._closing: asyncio.Task[None] | None = None
         self._opening: asyncio.Task[None] | None = None
         self._is_paused = False
@@ -110,7 +111,9 @@ class AgentProcess:
     def release(self) -> None:
         """Send what was held back."""
         self.is_held = False
-        held, self._held = self._held, []
+        if self._held_bytes > HIGH_WATER:
+            self._listener.process_full(self, False)
+        held, self._held, self._held_bytes = self._held, [], 0
         for frame in held:
             self._send(frame)
 
@@ -162,8 +165,13 @@ class AgentProcess:
         self.used_at = time.monotonic()
         if self._is_open and (is_urgent or not self.is_held):
             self._transport.send(frame)
+        elif is_urgent:
+            self._urgent.append(frame)
         else:
-            (self._urgent if is_urgent else self._held).append(frame)
+            self._held.append(frame)
+            self._held_bytes += len(frame)
+            if self._held_bytes > HIGH_WATER:
+                self._listener.process_full(self, True)
 
     def frames_received(self, frames: list[bytes]) -> None:
         for frame in frames:

@@ -38,6 +38,8 @@ from accord.relay.limits import RateLimit
 from accord.relay.session_opener import SessionOpener, not_found
 from accord.relay.session_table import SessionTable
 
+_MOST_REQUESTS = 10_000  # open at once, of one client
+
 
 class RoutedConnection:
     """The receiver of a client's transport. `ended` is set when its client sends nothing more, or is gone."""
@@ -116,6 +118,8 @@ class RoutedConnection:
         self._table.totals.requests += 1
         try:
             self._rate.check(self.client.user or self.client.id)
+            if len(self.client.requests) >= _MOST_REQUESTS:
+                raise LimitReached(f"too many open requests: at most {_MOST_REQUESTS}; wait for their responses")
             if message.key in self.client.requests:
                 self._respond(message, error_response(INVALID_REQUEST, "a request with this id is open"))
             elif message.method == "initialize":
