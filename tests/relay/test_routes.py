@@ -219,3 +219,63 @@ async def test_notifications_without_a_session_go_to_all_clients():
     agent.send(method="elicitation/complete", params={"elicitationId": "e"})
     for client in (first, second):
         await until(lambda: client.received[-1].get("method") == "elicitation/complete")  # noqa: B023
+
+
+async def test_a_mode_that_one_client_sets_is_told_to_the_others_and_to_who_comes_later():
+    farm = RawFarm()
+    modes = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]}
+    farm.answers["session/new"] = {"sessionId": "s0", "modes": modes}
+    farm.answers["session/set_mode"] = {}
+    first, second, _ = await two_clients(farm)
+    await first.request("session/set_mode", {"sessionId": "s0", "modeId": "code"})
+    await until(second.texts)
+    assert second.received[-1]["params"]["update"] == {"sessionUpdate": "current_mode_update", "currentModeId": "code"}
+    third = RawClient(first.router)
+    await third.start()
+    setup = await third.request("session/load", {"sessionId": "s0", "cwd": "/"})
+    assert setup["modes"] == {**modes, "currentModeId": "code"}
+
+
+async def test_a_client_that_closes_a_shared_session_leaves_it_and_the_last_one_ends_it():
+    farm = RawFarm()
+    farm.answers["session/close"] = {}
+    first, second, agent = await two_clients(farm)
+    assert await first.request("session/close", {"sessionId": "s0"}) == {}
+    assert not agent.requests("session/close")
+    agent.say("s0", "Hello")
+    await until(second.texts)
+    assert first.texts() == []
+    assert await second.request("session/close", {"sessionId": "s0"}) == {}
+    assert len(agent.requests("session/close")) == 1
+    assert second.router.snapshot().sessions == ()
+    await first.close()  # whose own process it was
+    await until(lambda: agent.is_closed)
+
+
+async def test_a_fork_lives_in_the_process_of_its_session():
+    farm = RawFarm()
+    farm.answers["session/fork"] = {"sessionId": "fork"}
+    first, second, agent = await two_clients(farm)
+    assert await second.request("session/fork", {"sessionId": "s0", "cwd": "/"}) == {"sessionId": "fork"}
+    prompt(second, session="fork")
+    await until(lambda: agent.requests("session/prompt"))
+    agent.say("fork", "Hello")
+    await until(second.texts)
+    assert first.texts() == []
+    assert [each.id for each in first.router.snapshot().sessions] == ["s0", "fork"]
+    assert len(farm.agents) == 1
+
+
+async def test_a_server_that_ends_cancels_the_turns_first():
+    first, second, agent = await two_clients(RawFarm())
+    id = prompt(first)
+    await until(lambda: agent.requests("session/prompt"))
+    agent.send(id="q", method="session/request_permission", params=PERMISSION)
+    await until(lambda: second.requests("session/request_permission"))
+    first.router.drain()
+    await until(lambda: agent.requests("session/cancel"))
+    await until(lambda: any(each.get("id") == "q" and each["result"] == CANCELLED for each in agent.received))
+    agent.send(id=agent.requests("session/prompt")[0]["id"], result={"stopReason": "cancelled"})
+    assert await first.response(id) == {"stopReason": "cancelled"}
+    await first.router.aclose()
+    assert agent.is_closed
