@@ -15,6 +15,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "store": ("/accord/store/", "/sqlite3/"),
     "agent": ("/accord/agent/",),
     "client": ("/accord/client/",),
+    "relay": ("/accord/relay/",),
+    "telemetry": ("/accord/telemetry/",),
     "tasks and wake-ups": (
         "/asyncio/tasks.py",
         "/asyncio/futures.py",
