@@ -142,6 +142,12 @@ async def test_updates_wait_for_the_stream_of_their_session(connection: Connecti
     await stream.until(lambda: any(map(say("You said early."), stream.events)))
 
 
+async def test_a_stream_without_events_begins_with_a_comment_for_proxies_that_wait_for_a_body(connection: Connection):
+    stream = await connection.session_stream(await connection.new_session())
+    await stream.until(lambda: stream.chunks)
+    assert stream.chunks == [b":\n\n"]
+
+
 async def test_events_that_are_due_at_once_are_one_write(connection: Connection):
     session_id = await connection.new_session()
     await connection.call("session/prompt", prompt(session_id, "early"), session_id)
@@ -403,7 +409,7 @@ async def test_a_connection_without_streams_ends():
 
 
 async def test_a_stream_for_a_session_that_nobody_names_ends():
-    app = new_agent().asgi(limits=HttpLimits(idle_seconds=0.05))
+    app = new_agent().asgi(limits=HttpLimits(idle_seconds=1.0))
     connection = await connect(app)
     stream = await connection.session_stream("never")
     await stream.complete()

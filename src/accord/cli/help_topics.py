@@ -24,6 +24,7 @@ TOPICS: dict[str, dict[str, str]] = {
         "models": "models.md",
         "settings": "settings.md",
         "remote": "remote.md",
+        "deployment": "deployment.md",
         "security": "security.md",
         "troubleshooting": "troubleshooting.md",
         "commands": "commands.md",

@@ -21,7 +21,7 @@ import msgspec
 
 from accord.errors import ConnectionClosed
 from accord.errors.local_errors import HttpRefusal
-from accord.transports.event_stream import EventBuffer
+from accord.transports.event_stream import KEEP_ALIVE, EventBuffer
 from accord.transports.http_messages import (
     CONNECTION_ID,
     EVENT_STREAM,
@@ -270,6 +270,8 @@ class HttpApplication:
 
     async def _copy_events(self, request: HttpRequest, stream: EventBuffer, reader: int) -> None:
         with suppress(OSError):  # the client left
+            if stream.is_empty:  # nginx holds the headers of a response back until it has some of the body
+                await request.send_body(KEEP_ALIVE)
             while (chunk := await stream.read(reader, self.limits.keep_alive_seconds)) is not None:
                 await request.send_body(chunk)
             await request.end_body()
