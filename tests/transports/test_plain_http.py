@@ -177,6 +177,18 @@ async def test_a_connection_that_was_idle_for_long_is_not_used_again(monkeypatch
     assert len(connections) == 2
 
 
+async def test_a_connection_is_used_again_after_a_long_response():
+    async def answer(_: int, __: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 3000000\r\n\r\n" + b"x" * 3_000_000)
+
+    async with server(answer) as (url, _, connections):
+        web = client(url)
+        for _ in range(3):
+            assert len((await web.post(url, headers={})).content) == 3_000_000
+        await web.aclose()
+    assert len(connections) == 1
+
+
 async def test_a_response_that_is_cut_off_fails_the_request_and_the_next_one_works():
     async def answer(number: int, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(OK[:-1] if number == 1 else OK)

@@ -60,6 +60,8 @@ class HttpRequest:
     @property
     def query(self) -> dict[str, list[str]]:
         """The parameters of the URL."""
+        if not self._scope.get("query_string"):
+            return {}
         return parse_qs(bytes(self._scope.get("query_string", b"")).decode("latin-1"), keep_blank_values=True)
 
     def header_values(self, name: str) -> list[str]:

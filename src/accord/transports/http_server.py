@@ -169,6 +169,8 @@ class HttpServerTransport:
 
     async def wait_for_room(self) -> None:
         """Returns when frames are not held back; TimeoutError if that takes too long."""
+        if self._room.is_set():
+            return
         async with asyncio.timeout(self.limits.unread_seconds):
             await self._room.wait()
 

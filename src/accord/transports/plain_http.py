@@ -178,6 +178,11 @@ class PlainResponse(ResponseReader):
 
     async def aread(self) -> bytes:
         """The whole body."""
+        if self.is_complete:  # as that of a short response mostly is
+            self.content = b"".join(self._pieces)
+            self._pieces = []
+            self._transport.resume_reading()
+            return self.content
         async with aclosing(self.aiter_bytes()) as pieces:
             self.content = b"".join([piece async for piece in pieces])
         return self.content
