@@ -10,7 +10,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "accord"
 LONGEST_MODULE = 450
 LONGEST_FUNCTION = 60
 SHORTEST_MEDIAN = 125
-MOST_MODULES = 425
+MOST_MODULES = 426
 """The number of modules in src: lower it after a merge. A new module needs a concept of its own, and a reason here.
 
 peer/required_await: a forgotten `await` must not mean yes, in agents and clients. Fourteen are the remote transports: frame
@@ -28,6 +28,8 @@ apps/coder/models/offline_remarks: what newcomers say, and the answers.
 apps/console/screen: the choice of a theme, which is saved; the page of all keys.
 dialects: the tables of each version, the state of sessions at clients and of options, all apart from the handshake; schema: all
 types of a version, loaded when one is used, and those of the handshake; session/paths: so that validation is not loaded for it."""
+apps/console/permission_details: the details of a question, for the screen and for lines.
+apps/console/screen: the choice of a theme, which is saved; the page of all keys."""
 
 
 def test_modules_are_short():

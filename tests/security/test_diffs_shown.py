@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.permission_flags import _details  # what is printed of a question
+from accord.apps.console.permission_flags import question_lines
 from accord.apps.console.screen.drawing.permission_text import permission_parts
 from accord.session.entities import Diff, DiffPatch, FileChange
 from accord.session.requests import PermissionRequest, ToolCallSubject
@@ -54,7 +54,7 @@ def test_what_is_said_of_a_file_beside_its_text_is_seen(change, told):
     asked = PermissionRequest(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
     parts = permission_parts(asked, "/", canvas(100))
     assert told in "\n".join(line.text for part in parts for line in part.lines(canvas(100)))
-    assert told in "\n".join(_details(asked, "/"))
+    assert told in "\n".join(question_lines(asked, "/"))
 
 
 HEAD = "diff --git a/run b/run\n"
@@ -163,5 +163,5 @@ def told_of(**what: Any) -> tuple[str, str]:
     asked = PermissionRequest(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
     parts = permission_parts(asked, "/work", canvas(100))
     return "\n".join(line.text for part in parts for line in part.lines(canvas(100))), "\n".join(
-        _details(asked, "/work")
+        question_lines(asked, "/work")
     )

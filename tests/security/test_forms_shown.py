@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from accord import Agent, Turn
-from accord.apps.console.screen.forms import fields_of
+from accord.apps.console.forms import fields_of
 from accord.apps.console.screen.slash_completion import completions
 from accord.session.entities import SlashCommand
 from accord.testing import ScriptedAgent, program

@@ -14,7 +14,7 @@ from accord import Agent, Turn, permissions
 from accord.agent.mcp.content import McpTool
 from accord.apps.coder.tools.mcp_tools import AnyArguments, tools_of
 from accord.apps.console.errors import ExitStatus
-from accord.apps.console.permission_flags import _details  # what is printed of a question
+from accord.apps.console.permission_flags import question_lines
 from accord.apps.console.sanitizer import exact, exact_line, one_line
 from accord.apps.console.screen.drawing.permission_text import permission_parts
 from accord.apps.console.screen.widgets.lines_view import LinesView
@@ -236,7 +236,7 @@ def test_a_path_that_a_link_may_lead_elsewhere_is_not_taken_for_the_one_beside_i
     call = ToolCallPatch(id="c", title="Do it", locations=[Location(path="/work/a.py")], raw_input=given)
     asked = PermissionRequest(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
     shown = [line.text for part in permission_parts(asked, "/work", canvas(80)) for line in part.lines(canvas(80))]
-    for lines in (shown, _details(asked, "/work")):
+    for lines in (shown, question_lines(asked, "/work")):
         assert any("input:" in line for line in lines) is is_shown
 
 

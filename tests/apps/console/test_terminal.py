@@ -49,7 +49,6 @@ async def test_the_diff_and_the_command_are_shown_before_the_answer(project):
         await terminal.sees("-old")
         await terminal.sees("+new")
         await terminal.sees("$ rm 'a b'")
-        await terminal.sees("at /a.py:3")
         await terminal.sees("Enter for no: ")
         terminal.type("1\n")
         assert await run.wait() == 0
@@ -90,11 +89,11 @@ async def test_a_form_is_asked_field_by_field(project, version):
     async with program(agent) as command, at_terminal("run", "Hi", "--", *command.args, cwd=project) as (terminal, run):
         await terminal.sees("The agent asks: Who ␛[2Jare you?")
         for question, line in [
-            ("Your name (needed)", ""),
-            ("this one is needed", "Ada"),
+            ("Your name (required)", ""),
+            ("  required", "Ada"),
             ("age", "many"),
-            ("that is no number", "0"),
-            ("from 1 to any", "36"),
+            ("must be an integer", "0"),
+            ("must be at least 1", "36"),
             ("2  blue", "2"),
             ("y or n [True]", ""),
             ("numbers, with commas", "1, c"),

@@ -9,23 +9,12 @@ says of any other agent that it cannot undo what that one stores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.sanitizer import exact, exact_line
-from accord.apps.console.tool_input import (
-    DiffTexts,
-    command_line,
-    file_type_text,
-    full_texts,
-    is_only_command,
-    is_patch_of,
-    remaining_input,
-    remaining_names,
-    short_kind,
-    value_text,
-)
+from accord.apps.console.permission_details import detail_lines
+from accord.apps.console.sanitizer import exact_line
+from accord.apps.console.tool_input import short_kind
 from accord.apps.console.tty import TerminalDialog
 from accord.client.client import Client
 from accord.client.permissions import policies
@@ -35,9 +24,6 @@ from accord.client.permissions.writes_and_commands import allows_all_writes
 from accord.client.workspace.terminals import OnTerminal
 from accord.client.workspace.workspace import OnWrite, Workspace
 from accord.errors import AccordError
-from accord.session.content import render_text
-from accord.session.diffs import diff_text, read_git_patch
-from accord.session.entities import ContentItem, Diff, FileChange, TerminalItem, ToolCallItem
 from accord.session.requests import (
     CommandSubject,
     PermissionAnswer,
@@ -45,7 +31,6 @@ from accord.session.requests import (
     PermissionRequest,
     ToolCallSubject,
 )
-from accord.session.updates import ToolCallPatch
 
 Permissions: TypeAlias = Literal["ask", "reject", "allow-reads", "allow-edits", "allow-all"]
 OnDecision: TypeAlias = Callable[[PermissionRequest, PermissionAnswer, Literal["rule", "person"]], None]
@@ -145,10 +130,16 @@ def _told(policy: Policy, by: Literal["rule", "person"], on_decision: OnDecision
     return telling
 
 
+def question_lines(request: PermissionRequest, cwd: str) -> list[str]:
+    """The details below the summary."""
+    is_command = isinstance(request.subject, CommandSubject)
+    return detail_lines(request, permission_summary(request) if is_command else _title(request), cwd)
+
+
 async def _ask(
     dialog: TerminalDialog, request: PermissionRequest, cwd: str, keeper: ChoiceOwner
 ) -> PermissionOption | None:
-    lines = [f"May the agent {permission_summary(request)}?", *_details(request, cwd)]
+    lines = [f"May the agent {permission_summary(request)}?", *question_lines(request, cwd)]
     lines += [f"  {number}  {exact_line(option.name)}" for number, option in enumerate(request.options, start=1)]
     lines += [f"  {always_scope(request, keeper)}"] if offers_always(request) else []
     async with dialog.attention():
@@ -160,107 +151,6 @@ async def _ask(
                 return None
             if typed.strip().isdecimal() and 1 <= int(typed) <= len(request.options):
                 return request.options[int(typed) - 1]
-
-
-def _details(request: PermissionRequest, cwd: str) -> list[str]:
-    """Everything that is approved with a yes, whole."""
-    subject = request.subject
-    head = permission_summary(request) if isinstance(subject, CommandSubject) else _title(request)
-    details = _action(subject.call) if isinstance(subject, ToolCallSubject) else []
-    details += [line for what, name in remaining_names(request, head) for line in _indented(name, f"  {what}: ")]
-    details += _indented(request.description, "  ") if request.description else []
-    match subject:
-        case ToolCallSubject(call=call):
-            details += _of_call(call, request.title, cwd)
-        case CommandSubject():
-            details += _indented(subject.command, "  $ ")
-            details += [] if head.endswith(f" in {exact_line(subject.cwd)}") else _indented(subject.cwd, "  in ")
-        case None:
-            pass
-        case _:
-            details += _value(subject.tag, subject.raw)
-    return details
-
-
-def _action(call: ToolCallPatch) -> list[str]:
-    """What would be done, where that is told as it is: its diffs and its command."""
-    command = command_line(call.raw_input)
-    lines = [line for item in call.content or () if isinstance(item, Diff) for line in _of_diff(item)]
-    return lines + ([] if command is None else _indented(command, "  $ "))
-
-
-def _of_call(call: ToolCallPatch, title: str | None, cwd: str) -> list[str]:
-    """All that is told of it beside that."""
-    content = call.content or []
-    diffs = [item for item in content if isinstance(item, Diff)]
-    in_diffs = {path for diff in diffs for change in diff.changes for path in (change.path, change.old_path) if path}
-    places = call.locations or []
-    texts = [render_text([item.content]) for item in content if isinstance(item, ContentItem)]
-    untold = remaining_input(
-        call.raw_input or None,
-        cwd,
-        paths=in_diffs | {place.path for place in places},
-        texts=[*texts, title or "", call.title or ""],
-        files=_shown_files(diffs),
-        is_patch=partial(is_patch_of, diffs, cwd),
-    )
-    command = command_line(call.raw_input)
-    return [
-        *(f"  at {exact_line(place.path)}" + (f":{place.line}" if place.line else "") for place in places),
-        *(line for item in content if not _is_told(item, command) for line in _of_item(item)),
-        *([] if untold is None else _value("input", untold)),
-    ]
-
-
-def _is_told(item: ToolCallItem, command: str | None) -> bool:
-    is_command = isinstance(item, ContentItem) and is_only_command(render_text([item.content]), command)
-    return is_command or isinstance(item, Diff)
-
-
-def _of_item(item: ToolCallItem) -> list[str]:
-    match item:
-        case ContentItem():
-            return _indented(render_text([item.content]), "  ")
-        case TerminalItem():
-            return [f"  terminal {exact_line(item.terminal_id)}"]
-        case Diff():
-            return _of_diff(item)
-        case _:
-            return _value(item.tag, item.raw)
-
-
-def _of_diff(diff: Diff) -> list[str]:
-    changes = [line for change in diff.changes for line in _of_change(change)]
-    return [*changes, *exact(diff_text(diff), tab="    ").splitlines()]
-
-
-def _of_change(change: FileChange) -> list[str]:
-    moved = "" if change.old_path is None else f"{exact_line(change.old_path)} → "
-    kind = file_type_text(change)
-    line = f"  {exact_line(change.operation)} {moved}{exact_line(change.path)}" + (
-        f" ({exact_line(kind)})" if kind else ""
-    )
-    return [line, *([] if change.raw is None else _value(change.operation, change.raw))]
-
-
-def _shown_files(diffs: Iterable[Diff]) -> list[DiffTexts]:
-    """What the diffs show as they are printed."""
-    shown: list[DiffTexts] = []
-    for diff in diffs:
-        files = read_git_patch(diff_text(diff))
-        shown += [DiffTexts(file.path, [file.old_text or ""], [file.new_text or ""]) for file in files]
-        if diff.patch is None:  # else that is printed, not the texts
-            shown += [DiffTexts(change.path, [], [], *full_texts(change)) for change in diff.changes]
-    return shown
-
-
-def _value(name: str, value: object) -> list[str]:
-    return [f"  {exact_line(name)}:", *_indented(value_text(value), "    ")]
-
-
-def _indented(text: str, sign: str) -> list[str]:
-    first, *more = exact(text).splitlines() or [""]
-    return [f"{sign}{first}", *(f"{' ' * len(sign)}{line}" for line in more)]
 
 
 ChoiceOwner: TypeAlias = Literal["built-in agent", "screen", "other agent"]

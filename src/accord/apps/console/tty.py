@@ -9,10 +9,11 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, cast
+from typing import Any
 
+from accord.apps.console.forms import Field, fields_of, read_field
 from accord.apps.console.run.output_stream import OutputStream
 from accord.apps.console.sanitizer import exact, exact_line, one_line
 from accord.client.agent_requests import OnElicitation
@@ -170,6 +171,13 @@ def _line_in_thread() -> asyncio.Future[str | None]:
 
 
 _SHORT_DEFAULT = 40
+_HINTS = {
+    "boolean": "y or n",
+    "integer": "a whole number",
+    "number": "a number",
+    "choice": "a number",
+    "choices": "numbers, with commas",
+}
 _DECLINED = ElicitationAnswer(action="decline")
 
 
@@ -191,33 +199,27 @@ def elicitation_handler(dialog: TerminalDialog, on_asked: Callable[[], None]) ->
     return answer
 
 
-async def _form(dialog: TerminalDialog, schema: dict[str, Any]) -> ElicitationAnswer:
-    required = cast("list[str]", schema.get("required") or [])
-    properties = cast("dict[str, dict[str, Any]]", schema.get("properties") or {})
-    if not properties:
+async def _form(dialog: TerminalDialog, schema: Mapping[str, Any]) -> ElicitationAnswer:
+    fields = fields_of(schema)
+    if not fields:
         typed = await dialog.ask("Enter accepts, n declines: ")
         return _DECLINED if typed is None or typed.strip().lower() in ("n", "no") else _accepted({})
     dialog.tell("Enter leaves a field out or takes its default; a single . declines.\n")
     values: dict[str, Any] = {}
-    for name, field in properties.items():
-        if not await dialog.reads(_about(name, field, name in required)):
+    for field in fields:
+        if not await dialog.reads(_about(field)):
             return _DECLINED
         while True:
             typed = await dialog.ask(_question(field))
             if typed is None or typed.strip() == ".":
                 return _DECLINED
-            if not typed.strip():
-                if "default" in field:
-                    values[name] = field["default"]
-                elif name in required:
-                    dialog.tell("  this one is needed\n")
-                    continue
-                break
             try:
-                values[name] = _value(typed.strip(), field)
-            except ValueError as wrong:
-                dialog.tell(f"  {wrong}\n")
+                value = _value(field, typed.strip())
+            except ValueError as error:
+                dialog.tell(f"  {exact_line(str(error))}\n")
                 continue
+            if value is not None:
+                values[field.name] = value
             break
     return _accepted(values)
 
@@ -226,60 +228,51 @@ def _accepted(content: dict[str, Any] | None) -> ElicitationAnswer:
     return ElicitationAnswer(action="accept", content=content)
 
 
-def _choices(field: dict[str, Any]) -> list[tuple[str, str]]:
-    """Values and the words for them."""
-    items = cast("dict[str, Any]", field.get("items") or {}) if field.get("type") == "array" else field
-    titled = cast("list[dict[str, str]]", items.get("oneOf") or items.get("anyOf") or [])
-    bare = cast("list[str]", items.get("enum") or [])
-    return [(each["const"], each.get("title") or each["const"]) for each in titled] or [(each, each) for each in bare]
+def _has_default(field: Field) -> bool:
+    """A secret default is not shown, so it is not taken either."""
+    return field.default is not None and not field.is_secret
 
 
-def _about(name: str, field: dict[str, Any], is_required: bool) -> list[str]:
-    title = exact_line(str(field.get("title") or name))
-    about = exact_line(str(field.get("description") or ""))
-    lines = [f"{title}{': ' if about else ''}{about}{' (needed)' if is_required else ''}"]
-    lines += [f"  {number}  {exact_line(title)}" for number, (_, title) in enumerate(_choices(field), start=1)]
-    default = exact_line(str(field.get("default", "")))
+def _about(field: Field) -> list[str]:
+    about = f": {exact_line(field.description)}" if field.description else ""
+    lines = [f"{exact_line(field.title)}{about}{' (required)' if field.is_required else ''}"]
+    lines += [f"  {number}  {exact_line(name)}" for number, (_, name) in enumerate(field.choices, start=1)]
+    default = exact_line(str(field.default)) if _has_default(field) else ""
     return [*lines, f"  by default: {default}"] if len(default) > _SHORT_DEFAULT else lines
 
 
-def _question(field: dict[str, Any]) -> str:
-    kind = {"boolean": "y or n", "integer": "a whole number", "number": "a number", "array": "numbers, with commas"}
-    hint = "a number" if _choices(field) and field.get("type") != "array" else kind.get(str(field.get("type")), "")
-    default = f" [{exact_line(str(field['default']), _SHORT_DEFAULT)}]" if "default" in field else ""
-    return f"{hint}{default}> "
+def _question(field: Field) -> str:
+    default = f" [{exact_line(str(field.default), _SHORT_DEFAULT)}]" if _has_default(field) else ""
+    return f"{_HINTS.get(field.kind, '')}{default}> "
 
 
-def _value(typed: str, field: dict[str, Any]) -> Any:
-    """ValueError says what was expected."""
-    choices = _choices(field)
-    if field.get("type") == "array":
-        return [_chosen(part.strip(), choices) for part in typed.split(",") if part.strip()]
-    if choices:
-        return _chosen(typed, choices)
-    if field.get("type") == "boolean":
-        if typed.lower() not in ("y", "yes", "true", "n", "no", "false"):
-            raise ValueError("y or n?")
-        return typed.lower() in ("y", "yes", "true")
-    if field.get("type") in ("integer", "number"):
-        try:
-            number = int(typed) if field["type"] == "integer" else float(typed)
-        except ValueError:
-            raise ValueError("that is no number") from None
-        low, high = (
-            each if isinstance(each := field.get(bound), int | float) else None for bound in ("minimum", "maximum")
-        )
-        if (low is not None and number < low) or (high is not None and number > high):
-            raise ValueError(f"from {'any' if low is None else low} to {'any' if high is None else high}")
-        return number
-    return typed
+def _value(field: Field, typed: str) -> Any:
+    """None to leave the field out; ValueError says what is expected."""
+    if not typed and _has_default(field):
+        return field.default
+    if not typed and not field.is_required:
+        return None
+    if not typed:
+        raise ValueError("required")
+    match field.kind:
+        case "boolean":
+            if typed.lower() not in ("y", "yes", "true", "n", "no", "false"):
+                raise ValueError("y or n?")
+            return typed.lower() in ("y", "yes", "true")
+        case "choices":
+            parts = [part.strip() for part in typed.split(",") if part.strip()]
+            return read_field(field, [_choice(part, field.choices) for part in parts])
+        case "choice":
+            return _choice(typed, field.choices)
+        case _:
+            return read_field(field, typed)
 
 
-def _chosen(typed: str, choices: list[tuple[str, str]]) -> str:
+def _choice(typed: str, choices: Sequence[tuple[str, str]]) -> str:
     if typed.isdecimal() and 1 <= int(typed) <= len(choices):
         return choices[int(typed) - 1][0]
-    for value, title in choices:
-        if typed in (value, title):
+    for value, name in choices:
+        if typed in (value, name):
             return value
     raise ValueError(f"a number from 1 to {len(choices)}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,27 +10,30 @@ from rich.text import Text
 from textual.strip import Strip
 
 from accord.apps.console.file_changes import short_path
+from accord.apps.console.permission_details import (
+    CommandDetail,
+    Detail,
+    DiffDetail,
+    DiffRest,
+    DirectoryDetail,
+    NameDetail,
+    PlaceDetail,
+    ShownDiffs,
+    TerminalDetail,
+    TextDetail,
+    ValueDetail,
+    diffs_of,
+    permission_details,
+)
 from accord.apps.console.sanitizer import exact, exact_line
 from accord.apps.console.screen.drawing.diffs import LONGEST_LINE, diff_parts, file_heading
 from accord.apps.console.screen.drawing.hunks import FileDiff, Sign, file_diffs, unshown_patch
 from accord.apps.console.screen.drawing.incremental_text import IncrementalLines
 from accord.apps.console.screen.drawing.palette import Canvas
 from accord.apps.console.screen.drawing.parts import Margin, Part, no_margin
-from accord.apps.console.tool_input import (
-    DiffTexts,
-    command_line,
-    is_only_command,
-    is_patch_of,
-    remaining_input,
-    remaining_names,
-    short_kind,
-    value_text,
-)
-from accord.session.content import render_text
-from accord.session.entities import ContentItem, Diff, TerminalItem, ToolCallItem
+from accord.apps.console.tool_input import DiffTexts, short_kind, value_text
+from accord.session.entities import Diff
 from accord.session.requests import CommandSubject, PermissionRequest, ToolCallSubject
-from accord.session.updates import ToolCallPatch
-from accord.session.value import Unknown
 
 ICONS = {
     "read": "≡",
@@ -61,74 +64,42 @@ def kind_and_title(request: PermissionRequest) -> tuple[str, str]:
 
 def permission_parts(request: PermissionRequest, cwd: str, canvas: Canvas) -> Iterator[Part]:
     """The action, with every name that the agent has for it."""
-    if isinstance(request.subject, ToolCallSubject):
-        yield from _action(request.subject.call, cwd, canvas)
-    for what, name in remaining_names(request, kind_and_title(request)[1]):
-        yield from named_parts(what, name)
-    if request.description:
-        yield from text_parts(request.description)
-    match request.subject:
-        case ToolCallSubject(call=call):
-            yield from _details(call, request.title, cwd)
-        case CommandSubject(command=command, cwd=directory):
-            yield from command_parts(command)
-            if directory != cwd:
-                yield Part(partial(_muted, f"in {exact_line(directory)}"))
-        case None:
-            pass
-        case _:
-            yield from open_value(request.subject.tag, request.subject.raw)
+    diffs = file_diffs(diffs_of(request))
+    paths = {path for diff in diffs for path in (diff.path, diff.old_path) if path is not None}
+    shown = ShownDiffs(paths, shown_files(diffs))
+    for detail in permission_details(request, kind_and_title(request)[1], cwd, shown):
+        yield from _parts(detail, cwd, canvas)
 
 
-def _action(call: ToolCallPatch, cwd: str, canvas: Canvas) -> Iterator[Part]:
-    """The diffs and the command of a tool call."""
-    for diff in file_diffs(call.content or []):
-        yield Part(partial(_file, diff, cwd))
-        yield from diff_parts(diff, canvas)
-        yield from _ends_of_lines(diff)
-    command = command_line(call.raw_input)
-    if command is not None:
-        yield from command_parts(command)
+def _parts(detail: Detail, cwd: str, canvas: Canvas) -> Iterable[Part]:
+    match detail:
+        case DiffDetail(diff):
+            return _diff_parts(diff, cwd, canvas)
+        case DiffRest(diff):
+            values = [(change.operation, change.raw) for change in diff.changes] + [("patch", unshown_patch(diff))]
+            return [part for name, value in values for part in open_value(name, value)]
+        case CommandDetail(command):
+            return command_parts(command)
+        case DirectoryDetail(path):
+            return [] if path == cwd else [Part(partial(_muted, f"in {exact_line(path)}"))]
+        case NameDetail(what, name):
+            return named_parts(what, name)
+        case TextDetail(text):
+            return text_parts(text)
+        case PlaceDetail(path, line):
+            place = f"{exact_line(short_path(path, cwd))}{'' if line is None else f':{line}'}"
+            return [Part(partial(_muted, place))]
+        case TerminalDetail(id):
+            return [Part(partial(_muted, f"terminal {exact_line(id)}"))]
+        case ValueDetail(name, value):
+            return open_value(name, value)
 
 
-def _details(call: ToolCallPatch, title: str | None, cwd: str) -> Iterator[Part]:
-    """Everything else about a tool call."""
-    content = call.content or []
-    diffs = file_diffs(content)
-    in_diffs = {path for diff in diffs for path in (diff.path, diff.old_path) if path is not None}
-    locations = call.locations or []
-    for location in locations:
-        if location.path not in in_diffs:
-            line = "" if location.line is None else f":{location.line}"
-            yield Part(partial(_muted, f"{exact_line(short_path(location.path, cwd))}{line}"))
-    command = command_line(call.raw_input)
-    texts = [render_text([item.content]) for item in content if isinstance(item, ContentItem)]
-    rest_of_input = remaining_input(
-        call.raw_input or None,
-        cwd,
-        paths=in_diffs | {location.path for location in locations},
-        texts=[*texts, title or "", call.title or ""],
-        files=shown_files(diffs),
-        is_patch=partial(is_patch_of, content, cwd),
-    )
-    for item in content:
-        if not (isinstance(item, ContentItem) and is_only_command(render_text([item.content]), command)):
-            yield from _item(item)
-    yield from open_value("input", rest_of_input)
-
-
-def _item(item: ToolCallItem) -> Iterator[Part]:
-    match item:
-        case ContentItem():
-            yield from text_parts(render_text([item.content]))
-        case TerminalItem():
-            yield Part(partial(_muted, f"terminal {exact_line(item.terminal_id)}"))
-        case Unknown():
-            yield from open_value(item.tag, item.raw)
-        case Diff():
-            for change in item.changes:
-                yield from open_value(change.operation, change.raw)
-            yield from open_value("patch", unshown_patch(item))
+def _diff_parts(diff: Diff, cwd: str, canvas: Canvas) -> Iterator[Part]:
+    for file in file_diffs([diff]):
+        yield Part(partial(_file, file, cwd))
+        yield from diff_parts(file, canvas)
+        yield from _ends_of_lines(file)
 
 
 def _ends_of_lines(diff: FileDiff) -> Iterator[Part]:

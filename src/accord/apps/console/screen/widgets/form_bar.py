@@ -23,9 +23,9 @@ from textual.strip import Strip
 from textual.widgets import Button, Checkbox, Input, Select, SelectionList, Static
 from textual.widgets.option_list import OptionDoesNotExist
 
+from accord.apps.console.forms import Field, fields_of, read_field
 from accord.apps.console.sanitizer import exact, exact_in_place, exact_line, one_line
 from accord.apps.console.screen.drawing.palette import Canvas, Palette
-from accord.apps.console.screen.forms import Field, fields_of, read_field
 from accord.apps.console.screen.key_bindings import KeyBindings
 from accord.apps.console.screen.keys import HeldKeys
 from accord.apps.console.screen.questions import Question

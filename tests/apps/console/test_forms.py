@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from accord.apps.console.screen.forms import fields_of, read_field
+from accord.apps.console.forms import fields_of, read_field
 
 
 def field(schema: dict[str, Any], *, required: bool = False):
