@@ -20,7 +20,11 @@ from tests.apps.console.test_plain import remembering
 
 
 def test_the_line_mode_has_the_commands_that_every_agent_gets():
-    assert {"help", "new", "clear", "resume", "diff", "export", "quit", "exit"} == set(MEANINGS) <= set(OWN_COMMANDS)
+    assert (
+        {"help", "new", "clear", "resume", "undo", "diff", "export", "quit", "exit"}
+        == set(MEANINGS)
+        <= set(OWN_COMMANDS)
+    )
 
 
 async def test_an_unknown_command_is_sent_when_it_is_typed_again(project):
@@ -123,3 +127,89 @@ async def test_ctrl_c_leaves_when_it_is_pressed_twice_at_the_prompt(project):
         assert accord.returncode is None
         terminal.type("\x03")
         assert await accord.wait() == 0
+
+
+def _writer(project):
+    agent = ScriptedAgent(1)
+    counts: list[int] = []
+
+    def write(asked):
+        counts.append(1)
+        (project / "notes.txt").write_text(f"version {len(counts)}\n")
+        agent.say("Written.")
+        agent.finish(asked)
+
+    agent.on("session/prompt", write)
+    return agent
+
+
+async def test_undo_shows_what_would_change_and_goes_back_to_the_files_before_a_turn(project):
+    notes = project / "notes.txt"
+    notes.write_text("version 0\n")
+    async with program(_writer(project)) as command, plainly(command, cwd=project) as (terminal, accord):
+        await prompted(terminal, "/undo")
+        await terminal.sees("There is no turn to go back to yet.")
+        for text in ("first", "second"):
+            await prompted(terminal, text)
+            await terminal.sees("Answer: Written.")
+        await prompted(terminal, "/undo")
+        await terminal.sees("1  ")
+        await terminal.sees("  second")
+        await terminal.sees("  first")
+        await terminal.sees("1-2, or Enter for none: ")
+        terminal.type("2\n")
+        await terminal.sees("1 file: 1 changed back")
+        await terminal.sees("-version 2")
+        await terminal.sees("+version 0")
+        await terminal.sees("y goes back, Enter does nothing: ")
+        terminal.type("\n")
+        await prompted(terminal, "/undo")
+        await terminal.sees("none: ")
+        assert notes.read_text() == "version 2\n"
+        terminal.type("2\n")
+        await terminal.sees("y goes back")
+        terminal.type("y\n")
+        await terminal.sees("Went back to before “first”, 1 file: 1 changed back. The agent's memory does not change")
+        assert notes.read_text() == "version 0\n"
+        await prompted(terminal, "/undo")
+        await terminal.sees("undo: first")
+        await terminal.sees("none: ")
+        terminal.type("1\n")
+        await terminal.sees("y goes back")
+        terminal.type("y\n")
+        await terminal.sees("Went back")
+        assert notes.read_text() == "version 2\n"
+        await left(terminal, accord)
+
+
+async def test_undo_keeps_a_file_that_was_edited_after_the_turn_unless_it_is_to_be_overwritten(project):
+    notes, mine = project / "notes.txt", project / "mine.txt"
+    mine.write_text("mine\n")
+    async with program(_writer(project)) as command, plainly(command, cwd=project) as (terminal, accord):
+        await prompted(terminal, "first")
+        await terminal.sees("Answer: Written.")
+        await prompted(terminal, "/undo")
+        await terminal.sees("none: ")
+        terminal.type("1\n")
+        await terminal.sees("y goes back, Enter does nothing: ")  # the checkpoint of the end of the turn is there, too
+        terminal.type("\n")
+        mine.write_text("edited\n")
+        for answer, kept in (("y", "edited\n"), ("o", "mine\n")):
+            await prompted(terminal, "/undo")
+            await terminal.sees("none: ")
+            terminal.type("1\n" if answer == "y" else "2\n")
+            await terminal.sees("You have edited these after the turn:")
+            await terminal.sees("o overwrites them, Enter does nothing: ")
+            terminal.type(f"{answer}\n")
+            await terminal.sees("Went back to before “first”")
+            assert mine.read_text() == kept
+            assert not notes.exists()
+        await left(terminal, accord)
+
+
+async def test_undo_says_that_checkpoints_are_turned_off(project, monkeypatch):
+    monkeypatch.setenv("ACCORD_CHECKPOINTS", "false")
+    async with program(_writer(project)) as command, plainly(command, cwd=project) as (terminal, accord):
+        await prompted(terminal, "/undo")
+        await terminal.sees("Checkpoints are turned off: set checkpoints = true in config.toml.")
+        await left(terminal, accord)

@@ -1,4 +1,4 @@
-"""The program's own slash commands in the line mode: help, sessions, changed files, export.
+"""The program's own slash commands in the line mode: help, sessions, changed files, undo, export.
 
 They have the names of the screen's, and the same rules: the agent's command of that name goes first, and an unknown one is
 sent only when it is typed again.
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from accord.apps.console.file_changes import ChangedFiles, short_path
+from accord.apps.console.line_undo import LineUndo
 from accord.apps.console.sanitizer import exact, exact_line, one_line
 from accord.apps.console.screen.export import export, export_path
 from accord.apps.console.session_choice import KnownSessions, local_time, newest_first
@@ -29,6 +30,7 @@ MEANINGS = {
     "new": "begin a new session",
     "clear": "the same as /new",
     "resume": "continue an earlier session",
+    "undo": "go back to the files before a turn, after a preview",
     "diff": "the files changed in this session, with their changes",
     "export": "write the conversation to a file: /export [PATH, md or json]",
     "quit": "quit accord",
@@ -40,11 +42,12 @@ _MOST_SESSIONS = 20
 class LineCommands:
     """`is_over` says that the user wants to leave. `open_session` opens another session."""
 
-    def __init__(self, dialog: TerminalDialog, cwd: Path, open_session: OpenSession) -> None:
+    def __init__(self, dialog: TerminalDialog, cwd: Path, open_session: OpenSession, undo: LineUndo) -> None:
         self.is_over = False
         self._dialog = dialog
         self._cwd = cwd
         self._open_session = open_session
+        self._undo = undo
         self._changed = ChangedFiles()
         self._unknown = ""
         """The text with an unknown command that was not sent."""
@@ -83,6 +86,8 @@ class LineCommands:
             return await self._open(None, session)
         elif name == "resume":
             return await self._resume(session, known)
+        elif name == "undo":
+            await self._undo.run(session)
         elif name == "diff":
             await self._say(self._differences(session))
         elif name == "export":

@@ -16,6 +16,7 @@ from accord.apps.console.conversation_records import ConversationRecorder
 from accord.apps.console.errors import ConsoleFailed, exit_status_of
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.line_commands import LineCommands
+from accord.apps.console.line_undo import LineUndo
 from accord.apps.console.permission_flags import ask_policy, new_workspace, permission_policy
 from accord.apps.console.prompt_history import PromptHistory
 from accord.apps.console.run.one_prompt import RunOptions
@@ -72,7 +73,10 @@ class LineMode:
         self._recorder: ConversationRecorder | None = None
         self._process: AgentProcess | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._commands = LineCommands(self._person, options.cwd, self._open_another)
+        environment = options.environment
+        state = environment.state if environment.saves_checkpoints else None
+        self._undo = LineUndo(state, options.agent.key, self._person, self._printer.noted)
+        self._commands = LineCommands(self._person, options.cwd, self._open_another, self._undo)
         self._is_prompting = False
         self._quit_asked_at = 0.0
         self._status = 0
@@ -107,6 +111,7 @@ class LineMode:
             with suppress(TimeoutError):  # whoever ends it does not want to wait for a terminal that shows nothing
                 await asyncio.wait_for(self._outputs.finish(), _UNREAD_SECONDS if self._status else None)
             signals.remove()
+            self._undo.close()
         return self._status
 
     def _callbacks(self) -> AgentCallbacks:
@@ -228,6 +233,7 @@ class LineMode:
 
     def _opened(self, process: AgentProcess, session: Session) -> Session:
         self._recorder = process.record(session)
+        self._undo.prepare(session)
         return session
 
     async def _turn(self, process: AgentProcess, session: Session, text: str) -> Session:
@@ -266,6 +272,7 @@ class LineMode:
         options = self._options
         try:
             content = await asyncio.to_thread(prompt_content, text, options.cwd, process.agent.capabilities)
+            await self._undo.begin_turn(session, text)
             session.on_update = self._heard
             tally = self._tally = TurnSummary()
             reply = self._reply = session.prompt(content)
@@ -281,6 +288,7 @@ class LineMode:
             self._printer.ended(Outcome(exit=status, stop_reason=reason))
         finally:
             self._reply = None
+            self._undo.end_turn()
             if self._recorder is not None:
                 await asyncio.shield(self._recorder.save())
 

@@ -18,8 +18,8 @@ from accord.apps.console.screen.key_bindings import KEYS, KeyBindings
 from accord.apps.console.screen.main_screen import MainScreen
 from accord.apps.console.screen.pages.keys_page import key_groups
 from accord.apps.console.screen.prompt_queue import QueuePanel
-from accord.apps.console.screen.undo import PATIENCE
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
+from accord.apps.console.session_files import PATIENCE
 from accord.apps.console.slash_commands import OWN_COMMANDS
 from accord.local import checkpoint_log, checkpoints, shadow_repository
 from tests.apps.console.screen import headless

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from accord import Agent, Turn
-from accord.apps.console.screen import undo
+from accord.apps.console import session_files
 from accord.apps.console.screen.pages.undo_page import UndoPage
 from accord.apps.console.slash_commands import parse_own_command
 from accord.local import shadow_repository
@@ -251,13 +251,13 @@ async def test_a_prompt_goes_without_a_checkpoint_that_takes_too_long(cwd: Path,
         free.wait()
         return save(self, *given, **more)
 
-    monkeypatch.setattr(undo, "PATIENCE", 0.01)
+    monkeypatch.setattr(session_files, "PATIENCE", 0.01)
     monkeypatch.setattr(Checkpoints, "save", slow)
     async with screen(cwd) as stage:
         await stage.send("write file new")
         await stage.shows("no checkpoint for /undo: saving the files takes longer than 0.01 s", "done")
         free.set()
-        monkeypatch.setattr(undo, "PATIENCE", 60)
+        monkeypatch.setattr(session_files, "PATIENCE", 60)
         await stage.until(lambda: turns(stage)[-1].after is not None)
         assert turns(stage)[0].before is None
         await run(stage, "write other new")
@@ -269,7 +269,7 @@ async def test_a_prompt_goes_without_a_checkpoint_that_takes_too_long(cwd: Path,
 
 async def test_a_stop_ends_the_wait_for_a_checkpoint(cwd: Path, monkeypatch: pytest.MonkeyPatch):
     free = threading.Event()
-    monkeypatch.setattr(undo, "PATIENCE", 60)
+    monkeypatch.setattr(session_files, "PATIENCE", 60)
     monkeypatch.setattr(Checkpoints, "save", lambda *_: free.wait())
     async with screen(cwd) as stage:
         await stage.send("write file new")

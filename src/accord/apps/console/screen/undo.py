@@ -7,104 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Sequence
 
 from accord.apps.console.file_changes import short_path
 from accord.apps.console.sanitizer import exact_line, one_line
 from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
-from accord.apps.console.screen.pages.undo_page import MEMORY, Preview, UndoPage, named_lines, read_diffs, summary
+from accord.apps.console.screen.pages.undo_page import Preview, UndoPage, read_diffs
 from accord.apps.console.screen.session import SessionTab
-from accord.apps.console.screen.shutdown import BackgroundTasks
+from accord.apps.console.session_files import MEMORY, PATIENCE, SessionFiles, compare, named_lines, restore, summary
 from accord.errors import CheckpointFailed
-from accord.local.checkpoint_log import CheckpointedTurn, CheckpointLog, conflicts, remove_old_checkpoints
+from accord.local.checkpoint_log import CheckpointedTurn, CheckpointLog, remove_old_checkpoints
 from accord.local.checkpoints import Change, Checkpoint, Checkpoints
 from accord.local.threads import shielded_result
 
-PATIENCE = 2.0
-"""Seconds that a prompt waits for its checkpoint."""
 _MOST_TOLD = 3
 _LONGEST_TITLE = 60
-T = TypeVar("T")
 
 log = logging.getLogger("accord.console")
-
-
-class SessionFiles:
-    """The checkpoints of one session. Its jobs run in threads, one after the other."""
-
-    def __init__(self, state: Path, directories: Sequence[str], tasks: BackgroundTasks) -> None:
-        self.directories = directories
-        self.checkpoints = Checkpoints(state, directories)
-        self.session = ""
-        self.log = CheckpointLog(state, "")
-        self.refusal = ""
-        """Why there are no checkpoints here."""
-        self.is_prepared = False
-        """The first checkpoint has begun."""
-        self.turn: CheckpointedTurn | None = None
-        """The turn that runs."""
-        self.begin: asyncio.Task[Checkpoint | CheckpointFailed] | None = None
-        """The checkpoint of the prompt that is about to be sent."""
-        self._state = state
-        self._tasks = tasks
-        self._last: asyncio.Task[object] | None = None
-        self._told: set[str] = set()
-
-    def set_session(self, session: str) -> None:
-        """The session is open: its turns may be known from before."""
-        if session != self.session:
-            self.session, self.log = session, CheckpointLog(self._state, session)
-
-    def start(self, job: Callable[[], T]) -> asyncio.Task[T | CheckpointFailed]:
-        """Run a job after all others; its failure is its result."""
-        previous = self._last
-
-        async def run() -> T | CheckpointFailed:
-            if previous is not None:
-                await asyncio.wait((previous,))
-            try:
-                return await asyncio.to_thread(job)
-            except CheckpointFailed as error:
-                return error
-            except OSError as error:
-                return CheckpointFailed(str(error))
-
-        self._last = task = self._tasks.start(run())
-        return task
-
-    async def run(self, job: Callable[[], T]) -> T:
-        """As `start`, for one that waits for the result."""
-        result = await shielded_result(self.start(job))
-        if isinstance(result, CheckpointFailed):
-            raise result
-        return result
-
-    def save(self) -> tuple[asyncio.Future[None], asyncio.Task[Checkpoint | CheckpointFailed]]:
-        """Begin a checkpoint. The first result comes as soon as the files may change, the other at its end."""
-        loop = asyncio.get_running_loop()
-        stored: asyncio.Future[None] = loop.create_future()
-
-        def set_stored(*_: object) -> None:
-            if not stored.done():
-                stored.set_result(None)
-
-        def on_stored() -> None:
-            with suppress(RuntimeError):  # the screen is closed
-                loop.call_soon_threadsafe(set_stored)
-
-        task = self.start(lambda: self.checkpoints.save(on_stored))
-        task.add_done_callback(set_stored)
-        return stored, task
-
-    def newly_omitted(self) -> dict[str, str]:
-        """What the last checkpoint has left out, each once."""
-        found = {path: reason for path, reason in self.checkpoints.unsaved.items() if path not in self._told}
-        self._told.update(found)
-        return found
 
 
 class UndoController:
@@ -158,11 +78,8 @@ class UndoController:
         files = self._files_of(tab)
         if files is None or files.refusal:
             return
-        files.is_prepared = True
-        stored, task = files.save()
-        await asyncio.wait((stored,), timeout=PATIENCE)
-        files.begin = task if stored.done() else None
-        if not stored.done():
+        files.begin = await files.save_in_time()
+        if files.begin is None:
             tab.add_note(
                 f"no checkpoint for /undo: saving the files takes longer than {PATIENCE:g} s, so the prompt went without"
             )
@@ -265,13 +182,17 @@ class UndoController:
         return ""
 
     async def _preview(self, files: SessionFiles, turn: CheckpointedTurn) -> Preview:
-        return await files.run(lambda: _compare(files, turn, with_diffs=True))
+        def load() -> Preview:
+            comparison = compare(files, turn)
+            return Preview(comparison, read_diffs(files.checkpoints, comparison.changes))
+
+        return await files.run(load)
 
     async def _go_back(self, tab: SessionTab, files: SessionFiles, turn: CheckpointedTurn) -> None:
         asked: set[str] = set()
         kept: set[str] = set()
         while True:
-            preview = await files.run(lambda: _compare(files, turn, with_diffs=False))
+            preview = await files.run(lambda: compare(files, turn))
             unasked = [each for each in preview.conflicts if each.path not in asked]
             if not unasked:
                 break
@@ -287,7 +208,7 @@ class UndoController:
         if not changes:
             self._screen.tell("Nothing to change: the files are as they were.")
             return
-        failures = await files.run(lambda: _restore(files, turn, changes))
+        failures = await files.run(lambda: restore(files, turn, changes))
         self._tell_result(tab, turn, [each for each in changes if each.path not in failures], failures)
 
     async def _ask(self, tab: SessionTab, edited: Sequence[Change]) -> str | None:
@@ -307,27 +228,6 @@ class UndoController:
             tab.add_note(f"went back to before “{title}”, {summary(changes)}. {MEMORY} /undo can take it back.")
         for line in named_lines("not restored:", failures, tab.cwd):
             tab.add_note(line.strip())
-
-
-def _compare(files: SessionFiles, turn: CheckpointedTurn, *, with_diffs: bool) -> Preview:
-    """Compare a checkpoint with the files of this moment. Blocks."""
-    checkpoints, target = files.checkpoints, turn.before
-    assert target is not None
-    now = checkpoints.save(is_kept=False)
-    changes = checkpoints.changes_to_undo(target, now)
-    edited = files.log.edited_since(turn, now, checkpoints)
-    diffs = read_diffs(checkpoints, changes) if with_diffs else []
-    return Preview(now, changes, conflicts(changes, edited), checkpoints.omitted(target), diffs)
-
-
-def _restore(files: SessionFiles, turn: CheckpointedTurn, changes: Sequence[Change]) -> dict[str, str]:
-    """Restore files, between two checkpoints; those that could not be restored, with the reason. Blocks."""
-    undo = files.log.add(f"undo: {turn.text}", files.checkpoints.save(), is_undo=True)
-    files.log.save()
-    failures = files.checkpoints.restore(changes)
-    undo.after = files.checkpoints.save()
-    files.log.save()
-    return failures
 
 
 def _overlap(one: SessionFiles, other: SessionFiles) -> bool:

@@ -18,38 +18,30 @@ from textual.strip import Strip
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from accord.apps.console.file_changes import short_path
-from accord.apps.console.sanitizer import exact_line, one_line
+from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.drawing.diffs import diff_parts, file_heading
 from accord.apps.console.screen.drawing.hunks import FileDiff, file_diffs
 from accord.apps.console.screen.drawing.palette import Canvas, Palette
 from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.widgets.lines_view import LinesView
+from accord.apps.console.session_files import MEMORY, Comparison, named_lines, summary
 from accord.errors import CheckpointFailed
 from accord.local.checkpoint_log import CheckpointedTurn
-from accord.local.checkpoints import Change, Checkpoint, Checkpoints
+from accord.local.checkpoints import Change, Checkpoints
 from accord.session.entities import Diff, FileChange
 
-_MOST_NAMES = 20
 _LONGEST_PROMPT = 200
 _MOST_DIFFS = 100
 _LONGEST_DIFF = 256 * 1024
 _LONGEST_DIFFS = 2 * 1024 * 1024
 _SPECIAL_MODES = {0o120000: "link", 0o100755: "executable"}
-MEMORY = "The agent's memory does not change: it does not know of an undo."
 
 
 class Preview(msgspec.Struct):
-    """What going back to a turn would change. `now`: the files of this moment, with which it was compared."""
+    """What going back to a turn would change, with the diffs that are short enough to be shown."""
 
-    now: Checkpoint
-    changes: list[Change]
-    conflicts: list[Change]
-    """Those of the changes that the user is asked about."""
-    omitted: dict[str, str]
-    """What was not saved then, and stays as it is, with the reason."""
+    comparison: Comparison
     diffs: list[FileDiff]
-    """The changes as they would be made, as far as they are short enough to be shown."""
 
 
 def read_diffs(checkpoints: Checkpoints, changes: Sequence[Change]) -> list[FileDiff]:
@@ -149,11 +141,11 @@ def preview_parts(prompt: str, preview: Preview, cwd: str, canvas: Canvas) -> It
     """The prompt of the turn, a summary, what needs attention, and all diffs."""
     palette = canvas.palette
     yield Part(partial(_wrapped, Text(f"Before “{one_line(prompt, _LONGEST_PROMPT)}”", palette.text)))
-    conflicts = {each.path: each.warning or "edited since" for each in preview.conflicts}
-    texts = [Text(summary(preview.changes), palette.heading)]
+    conflicts = {each.path: each.warning or "edited since" for each in preview.comparison.conflicts}
+    texts = [Text(summary(preview.comparison.changes), palette.heading)]
     for title, names, style in (
         ("You are asked before these are overwritten:", conflicts, palette.warning),
-        ("Not saved then, and left as they are:", preview.omitted, palette.muted),
+        ("Not saved then, and left as they are:", preview.comparison.omitted, palette.muted),
     ):
         texts += [Text(line, style) for line in named_lines(title, names, cwd)]
     for text in texts:
@@ -162,31 +154,9 @@ def preview_parts(prompt: str, preview: Preview, cwd: str, canvas: Canvas) -> It
         yield Part(_rule)
         yield Part(partial(_heading, diff, cwd))
         yield from diff_parts(diff, canvas)
-    if len(preview.changes) > len(preview.diffs):
-        rest = f"… and {len(preview.changes) - len(preview.diffs)} more files"
+    if len(preview.comparison.changes) > len(preview.diffs):
+        rest = f"… and {len(preview.comparison.changes) - len(preview.diffs)} more files"
         yield Part(partial(_wrapped, Text(rest, palette.muted)))
-
-
-def summary(changes: Sequence[Change]) -> str:
-    """How many files are changed, and how."""
-    counts = {
-        "changed back": sum(each.old is not None and each.new is not None for each in changes),
-        "brought back": sum(each.new is None for each in changes),
-        "removed": sum(each.old is None for each in changes),
-    }
-    if not changes:
-        return "no file differs"
-    parts = [f"{count} {what}" for what, count in counts.items() if count]
-    return f"{len(changes)} file{'s' * (len(changes) != 1)}: {', '.join(parts)}"
-
-
-def named_lines(title: str, names: dict[str, str], cwd: str) -> list[str]:
-    """A line for each name with its reason, below a title; nothing without names."""
-    if not names:
-        return []
-    lines = [f"  {exact_line(short_path(path, cwd))} ({reason})" for path, reason in names.items()]
-    rest = [f"  … and {len(lines) - _MOST_NAMES} more"] if len(lines) > _MOST_NAMES else []
-    return [title, *lines[:_MOST_NAMES], *rest]
 
 
 def _wrapped(text: Text, canvas: Canvas) -> list[Strip]:
