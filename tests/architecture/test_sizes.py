@@ -27,7 +27,7 @@ cli/completion_values: what Tab offers that changes. cli: topics of help, Markdo
 apps/coder/models/offline_remarks: what newcomers say, and the answers.
 apps/console/screen: the choice of a theme, which is saved; the page of all keys.
 dialects: the tables of each version, the state of sessions at clients and of options, all apart from the handshake; schema: all
-types of a version, loaded when one is used, and those of the handshake; session/paths: so that validation is not loaded for it."""
+types of a version, loaded when one is used, and those of the handshake; session/paths: so that validation is not loaded for it.
 apps/console/permission_details: the details of a question, for the screen and for lines.
 apps/console: the checkpoints of a session's files, for the screen and for lines; undo in lines.
 apps/console/screen: the choice of a theme, which is saved; the page of all keys."""
