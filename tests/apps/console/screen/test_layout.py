@@ -13,7 +13,6 @@ MODULES = [path for path in SCREEN.rglob("*.py") if path.name != "__init__.py"]
 CONCEPTS = [
     "export",
     "external_programs",
-    "forms",
     "interrupts",
     "keys",
     "login",
