@@ -68,9 +68,16 @@ def the_long_way(dialect: Dialect, frame: bytes) -> list[Patch] | None:
 
 
 def check(kind: type[Dialect], frame: bytes) -> bool:
+    """Also after chunks of the message: the reader then reads the text alone, where nothing else differs."""
+    return {check_after(kind, count, frame) for count in (0, 1, 3)} == {True}
+
+
+def check_after(kind: type[Dialect], count: int, frame: bytes) -> bool:
     heard, dialect, patient = Heard(), kind(), kind()
     take = update_reader(dialect, {"s": heard})
     assert take is not None
+    assert all(take(TEXT) for _ in range(count))
+    heard.reports.clear()
     if not take(frame):
         assert heard.reports == []
         assert dialect.notes == []
@@ -108,6 +115,39 @@ def test_any_update_is_taken_as_the_rules_would_or_left_to_them(kind, update, or
 
 
 TEXT = json.dumps(frame_of(CHUNK)).encode()
+
+
+TEXTS = st.one_of(st.text(max_size=5), st.sampled_from(["text", "s", "m", "Hi", '"', "\\", "2.0", "type"]))
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
+@given(st.lists(st.tuples(TEXTS, st.sampled_from(["m", "n", None]), st.sampled_from("st"), TEXTS, st.booleans())))
+def test_chunks_that_follow_each_other_are_taken_as_the_rules_would(kind, chunks):
+    heard, dialect, patient = Heard(), kind(), kind()
+    take = update_reader(dialect, {"s": heard})
+    assert take is not None
+    for text, id, session_id, other, is_ascii in chunks:
+        frame = frame_of(CHUNK | {"content": {"x": other, "type": "text", "text": text}, "messageId": id})
+        frame["params"]["sessionId"] = session_id
+        data = json.dumps(frame, ensure_ascii=is_ascii).encode()
+        heard.reports.clear()
+        if take(data):
+            assert heard.reports == the_long_way(patient, data)
+        else:
+            assert heard.reports == []
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
+def test_the_text_of_a_chunk_is_not_taken_from_another_member(kind):
+    """It is written with escapes, and another member has the same text without them."""
+    heard = Heard()
+    take = update_reader(kind(), {"s": heard})
+    assert take is not None
+    frame = TEXT.replace(b'"Hi"', b'"\\u0048i"').replace(b'"jsonrpc"', b'"x": "Hi", "jsonrpc"')
+    for other in (b"Hi", b"Hi", b"Hi", b"Ho"):
+        assert take(frame.replace(b'"x": "Hi"', b'"x": "%s"' % other))
+    reports: list[Any] = heard.reports
+    assert [report.content.text for report in reports] == ["Hi"] * 4
 
 
 @pytest.mark.parametrize("kind", DIALECTS)

@@ -21,6 +21,9 @@ from accord.session.updates import MessageAppend, MessageChanged, MessageChunk, 
 from accord.session.value import UNSET
 
 _encode_json = msgspec.json.Encoder().encode
+_decode_text = msgspec.json.Decoder(str).decode
+_NOT_READ = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_LONGEST_PATTERN = 4096
 _TEXT, _ID = "\ue000text", "\ue000id"
 _Pattern: TypeAlias = tuple[bytes, bytes, bytes, bool]
 """The parts before, between and after the gaps for the text and the id, and whether the gap for the id comes first."""
@@ -126,28 +129,70 @@ def update_reader(dialect: Dialect, sessions: Mapping[str, PatchReceiver]) -> Ca
 
     None in strict mode, where every value is checked.
     """
-    if dialect.strict:
-        return None
-    decode = msgspec.json.Decoder(_frame(dialect.UPDATE_PARAMS)).decode
-    from_wire = dialect.UPDATES_FROM_WIRE
+    return None if dialect.strict else _UpdateReader(dialect, sessions).read
 
-    def read(frame: bytes) -> bool:
+
+class _UpdateReader:
+    """Reads a frame in one pass; of one that differs from an earlier chunk in nothing but its text, only the text."""
+
+    def __init__(self, dialect: Dialect, sessions: Mapping[str, PatchReceiver]) -> None:
+        self._dialect = dialect
+        self._sessions = sessions
+        self._decode = msgspec.json.Decoder(_frame(dialect.UPDATE_PARAMS)).decode
+        self._last: tuple[str, MessageAppend] | None = None
+        """The session and the patch of the last chunk that was read whole."""
+        self._before = self._after = b"\0"  # no frame has it
+        self._session_id, self._role = "", ""
+        self._id: str | None = None
+
+    def read(self, frame: bytes) -> bool:
+        before, after = self._before, self._after
+        if frame.startswith(before) and frame.endswith(after):
+            try:
+                text = _decode_text(frame[len(before) : len(frame) - len(after)])
+            except _NOT_READ:
+                text = None  # more than a text
+            session = self._sessions.get(self._session_id)
+            if text is not None and session is not None:
+                session.take(MessageAppend(role=self._role, id=self._id, content=Text(text)), len(frame))
+                return True
         try:
-            params = decode(frame).params
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            session_id, patches = self._patches(frame)
+        except _NOT_READ:
             return False
-        session = sessions.get(params.session_id)
+        session = self._sessions.get(session_id)
         if session is None:
             return False
-        update, size = params.update, len(frame)
-        patches = from_wire[type(update)](dialect, update)
-        if params.meta is not UNSET:
-            set_notification_meta(patches, params.meta)
+        if len(patches) == 1 and type(patches[0]) is MessageAppend:
+            self._compare(frame, session_id, patches[0])
         for patch in patches:
-            session.take(patch, size)
+            session.take(patch, len(frame))
         return True
 
-    return read
+    def _patches(self, frame: bytes) -> tuple[str, list[Patch]]:
+        params = self._decode(frame).params
+        patches = self._dialect.UPDATES_FROM_WIRE[type(params.update)](self._dialect, params.update)
+        if params.meta is not UNSET:
+            set_notification_meta(patches, params.meta)
+        return params.session_id, patches
+
+    def _compare(self, frame: bytes, session_id: str, patch: MessageAppend) -> None:
+        """After two chunks of one message, find the place of the text in the frame: another text must be read there."""
+        last, self._last = self._last, (session_id, patch)
+        if last is None or last[0] != session_id or (last[1].role, last[1].id) != (patch.role, patch.id):
+            return
+        content = patch.content
+        if type(content) is not Text or len(frame) - len(content.text) > _LONGEST_PATTERN:
+            return
+        before, _, after = frame.partition(_encode_json(content.text))
+        other = content.text + _TEXT
+        try:
+            found = self._patches(before + _encode_json(other) + after)
+        except _NOT_READ:
+            return
+        if found == (session_id, [MessageAppend(role=patch.role, id=patch.id, content=Text(other))]):
+            self._before, self._after = before, after
+            self._session_id, self._role, self._id = session_id, patch.role, patch.id
 
 
 def _frame(params: type[Any]) -> type[Any]:
