@@ -92,12 +92,17 @@ def run_http(
         is_encrypted=settings.tls is not None or settings.behind_proxy,
         has_authentication=tokens is not None,
     )
+    status_address = _status_address(settings)
     if tokens is not None:
         tokens.check()
     # A page that an attacker's DNS points here has no token, so with tokens the server may have any name.
     hosts = settings.hosts or (() if tokens is None else ("*",))
     application = new_application(hosts=hosts, origins=settings.origins, tokens=tokens)
-    servers = [WebServer(application, address.listen(), settings.tls), *_watch(application, settings, name, snapshot)]
+    traffic = Traffic() if status_address is not None or settings.log_json or Traces.current() is not None else None
+    application.observer = traffic
+    servers = [WebServer(application, address.listen(), settings.tls)]
+    if status_address is not None and traffic is not None:
+        servers.append(WebServer(StatusPage(name, traffic, snapshot), status_address.listen()))
 
     async def main() -> None:
         stop = asyncio.Event()
@@ -119,21 +124,11 @@ def run_http(
         run(main())
 
 
-def _watch(
-    application: HttpApplication, settings: HttpSettings, name: str, snapshot: Callable[[], Snapshot] | None
-) -> list[WebServer]:
-    """Count the traffic if somebody wants to know of it; the server of the status page, if it has an address."""
-    if settings.status is None and not settings.log_json and Traces.current() is None:
-        return []
-    traffic = Traffic()
-    application.observer = traffic
-    if settings.status is None:
-        return []
+def _status_address(settings: HttpSettings) -> ListenAddress | None:
     try:
-        address = ListenAddress(settings.status)
+        return None if settings.status is None else ListenAddress(settings.status)
     except ValueError as error:
         raise ValueError(f"the status page is for this machine only: {error}") from None
-    return [WebServer(StatusPage(name, traffic, snapshot), address.listen())]
 
 
 async def _serve(servers: list[WebServer], stop: asyncio.Event) -> None:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -181,6 +182,24 @@ async def test_a_token_is_needed_and_comes_from_a_file_or_the_environment(agent_
                 pass
 
 
+async def test_the_log_is_json_and_the_status_page_tells_of_processes(agent_file: Path):
+    async with serving(agent_file, "--log-json", "--status", "127.0.0.1:0") as (line, process):
+        url = line.strip('"}')
+        log = process.stderr
+        assert log is not None
+        page = json.loads(await log.readline())["message"].split()[-1]
+        async with Client(url) as client:
+            assert await reply_to(client, "very secret words") == "very secret words "
+            found = await asyncio.to_thread(lambda: json.load(urlopen(f"{page}status.json")))
+            assert found["sessions"][0]["pid"] in {each["pid"] for each in found["processes"]}
+            assert found["process_starts"] >= 1
+        process.send_signal(signal.SIGTERM)
+        lines = (await log.read()).decode()
+        entries = [json.loads(line) for line in lines.splitlines()]
+        assert "session/prompt" in {entry.get("method") for entry in entries}
+        assert "very secret" not in lines
+
+
 async def test_health_and_readiness_need_no_token(agent_file: Path, tmp_path: Path):
     TokenFile(tmp_path / "tokens.json").create("laptop", "ada")
     async with serving(agent_file, "--tokens", str(tmp_path / "tokens.json")) as (url, _):
@@ -200,6 +219,7 @@ async def test_health_and_readiness_need_no_token(agent_file: Path, tmp_path: Pa
         (["serve", "--connections", "0", "--", "true"], "from 1 to 100000"),
         (["serve", "--idle-seconds", "soon", "--", "true"], "--idle-seconds takes a number"),
         (["serve", "--http", "0.0.0.0:0", "--", "true"], "tokens"),
+        (["serve", "--http", "127.0.0.1:0", "--status", "0.0.0.0:0", "--", "true"], "for this machine only"),
         (["serve", "--tls-cert", "x", "--", "true"], "both --tls-cert and --tls-key"),
         (["connect"], "accord connect URL"),
         (["connect", "nonsense"], "invalid URL"),
