@@ -187,7 +187,7 @@ async def test_the_server_ends_in_bounded_time_with_open_streams():
             headers = {"acp-connection-id": first.headers["acp-connection-id"]}
             request = client.build_request("GET", url, headers=headers)
             response = await client.send(request, stream=True)
-        assert [chunk async for chunk in response.aiter_bytes()] == []
+        assert b"".join([chunk async for chunk in response.aiter_bytes()]) == b":\n\n"
 
 
 async def test_sigterm_in_a_turn_ends_it_tells_the_client_and_exits():
