@@ -198,7 +198,7 @@ async def test_a_form_that_has_not_the_keys_says_how_to_get_there(tmp_path):
         asks.set()
         await stage.shows("The agent asks", "Tab to answer")
         await stage.press("tab")
-        await stage.shows("enter send")
+        await stage.shows("Enter send")
         assert "Tab to answer" not in stage.text
         await stage.press("escape")
         await stage.idle()

@@ -99,7 +99,7 @@ async def test_enter_gives_no_answer_until_one_is_selected(tmp_path):
         await stage.shows("no answer is selected: ↑↓ select one, or press its key")
         assert allowed == []
         await stage.press("down")
-        await stage.shows("▸1 y ", "press a key above, or ↑↓ and enter")
+        await stage.shows("▸1 y ", "press a key above, or ↑↓ and Enter")
         await stage.press("enter")
         await stage.idle()
         assert allowed == [True]
