@@ -172,6 +172,6 @@ async def test_control_c_stops_a_turn_of_the_plain_mode(quiet_home, monkeypatch)
         await terminal.sees("the turn was cancelled")
         await terminal.sees("You: ")
         terminal.type("\x03")
-        await terminal.sees("Press Ctrl+C again to quit.")
+        await terminal.sees("Press Ctrl-C again to quit.")
         terminal.type("\x03")
         assert await accord.wait() == 0
