@@ -204,14 +204,14 @@ NOT_KEPT = "what the agent takes it to cover; accord saves nothing and cannot un
     ],
 )
 def test_one_true_sentence_says_what_always_covers(question, keeper, forgets, said):
-    assert always_scope(question, keeper, forgets=forgets) == f"Always covers {said}"
+    assert always_scope(question, keeper, "Forget (Ctrl+P)" if forgets else "") == f"Always covers {said}"
 
 
 def test_the_sentence_names_the_answers_that_there_are():
     def words(*kinds: str) -> str:
         options = [PermissionOption(id=kind, name=kind, kind=kind) for kind in kinds]
         request = PermissionRequest(session_id="s", options=options, subject=COMMAND.subject)
-        return always_scope(request, "screen", forgets=True).partition(" exactly")[0]
+        return always_scope(request, "screen", "Forget (Ctrl+P)").partition(" exactly")[0]
 
     assert words("allow_once", "reject_always") == "Never covers"
     assert words("reject_always", "allow_always") == "Always and never cover"
