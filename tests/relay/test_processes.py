@@ -320,8 +320,8 @@ async def test_sessions_of_other_users_do_not_exist():
     await ada.new()
     for method in ("session/resume", "session/load", "session/prompt", "session/delete", "session/fork"):
         assert (await bob.request(method, OPEN))["code"] == -32002
-    assert await bob.request("session/list") == {"sessions": entries[1:], "nextCursor": "x"}
-    assert await ada.request("session/list") == {"sessions": entries, "nextCursor": "x"}
+    assert await bob.request("session/list") == {"sessions": [], "nextCursor": "x"}
+    assert await ada.request("session/list") == {"sessions": entries[:1], "nextCursor": "x"}
     assert await phone.request("session/resume", OPEN) == {}
 
 

@@ -19,7 +19,7 @@ def test_owners_outlive_the_server(tmp_path: Path):
     owners.add("s1", "bob")
     owners.remove("s1")
     again = SessionOwners(path)
-    assert (again.find("s0", None), again.find("s1", "nobody")) == ("ada", "nobody")
+    assert (again.find("s0"), again.find("s1")) == ("ada", None)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -27,7 +27,7 @@ def test_a_damaged_line_is_left_out(tmp_path: Path):
     path = tmp_path / "owners"
     path.write_bytes(b'{"session":"s0","user":"ada"}\n{"session":"s1","us\n\xff\n{"session":"s2","user":"bob"}\n')
     owners = SessionOwners(path)
-    assert [owners.find(each, None) for each in ("s0", "s1", "s2")] == ["ada", None, "bob"]
+    assert [owners.find(each) for each in ("s0", "s1", "s2")] == ["ada", None, "bob"]
 
 
 def test_outdated_lines_are_removed_when_the_file_is_read(tmp_path: Path):
@@ -52,3 +52,15 @@ async def test_a_session_of_another_user_can_not_be_loaded_after_a_restart(tmp_p
     for client, result in ((bob, -32002), (ada, None)):
         await client.start()
         assert (await client.request("session/resume", OPEN)).get("code") == result
+
+
+async def test_a_user_sees_no_session_whose_owner_is_forgotten():
+    farm = RawFarm(**RESUME)
+    farm.answers["session/resume"] = {}
+    farm.answers["session/list"] = {"sessions": [{"sessionId": "s0", "cwd": "/"}]}
+    router = farm.router()
+    ada, anyone = RawClient(router, "ada"), RawClient(router, None)
+    for client, code, count in ((ada, -32002, 0), (anyone, None, 1)):
+        await client.start()
+        assert (await client.request("session/resume", OPEN)).get("code") == code
+        assert len((await client.request("session/list", {}))["sessions"]) == count

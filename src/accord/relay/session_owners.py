@@ -33,8 +33,8 @@ class SessionOwners:
             os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
             self._read(self._path)
 
-    def find(self, session_id: str, default: str | None) -> str | None:
-        return self._owners.get(session_id, default)
+    def find(self, session_id: str) -> str | None:
+        return self._owners.get(session_id)
 
     def add(self, session_id: str, user: str | None) -> None:
         """The session belongs to this user, unless it belongs to another one."""

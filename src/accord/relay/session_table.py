@@ -64,9 +64,9 @@ class SessionTable:
         return self._by_id.get(session_id)
 
     def is_foreign(self, session_id: str, client: ClientEnd) -> bool:
-        """Whether the session belongs to another user."""
+        """Whether the client is a user, and the session belongs to another one or to nobody who is known."""
         session = self._by_id.get(session_id)
-        owner = self._owners.find(session_id, client.user) if session is None else session.owner
+        owner = self._owners.find(session_id) if session is None else session.owner
         return client.user is not None and owner != client.user
 
     def check_room(self) -> None:
