@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from accord.errors import ConnectionClosed
-from accord.relay.limits import RelayLimits
+from accord.relay.process_pool import RelayLimits
 from accord.relay.router import Router
-from accord.relay.session_owners import SessionOwners
+from accord.relay.session_records import SessionOwners
 from accord.transports.memory import MemoryTransport, memory_pair
 from accord.transports.transport import Identity, Receiver
 from tests.asgi_driver import until

@@ -9,7 +9,7 @@ from typing import Any
 
 from accord import Agent, Client, Remote, Turn
 from accord.agent.agent import InProcessTransport
-from accord.relay.limits import RelayLimits
+from accord.relay.process_pool import RelayLimits
 from accord.relay.router import Router
 from accord.store import MemoryStore, Store
 from accord.transports.http_application import HttpApplication

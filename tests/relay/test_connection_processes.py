@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from accord import Client, Command
-from accord.relay.connection_processes import ConnectionProcesses
+from accord.relay.router import ConnectionProcesses
 from accord.relay.status import process_memory
 from accord.transports.http_application import HttpApplication
 from tests.asgi_driver import until

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from accord.relay.session_owners import SessionOwners
+from accord.relay.session_records import SessionOwners
 from tests.relay.raw_peers import RawClient, RawFarm
 from tests.relay.test_processes import OPEN
 from tests.relay.test_routes import RESUME

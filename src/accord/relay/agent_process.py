@@ -15,7 +15,6 @@ from typing import Any, Protocol, TypeAlias
 from msgspec import Raw, UnsetType
 
 from accord.errors import ConnectionClosed, FrameRejected
-from accord.relay.connection_processes import explain_end
 from accord.relay.envelope import (
     INTERNAL_ERROR,
     UNREADABLE,
@@ -220,3 +219,11 @@ class AgentProcess:
 
 def _ended(text: str) -> Envelope:
     return error_response(INTERNAL_ERROR, text)
+
+
+def explain_end(reason: ConnectionClosed) -> str:
+    """Why the agent is gone, for clients of other machines: without the paths and the output of its program."""
+    if reason.kind == "not_started":
+        return "the agent can't be started; the server's log says why"
+    code = "" if reason.exit_code is None else f" (exit code {reason.exit_code})"
+    return f"the agent's process ended{code}"

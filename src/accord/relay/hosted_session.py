@@ -31,7 +31,7 @@ from accord.relay.envelope import (
 )
 from accord.relay.handshake import Handshake
 from accord.relay.questions import ELICITATION, PERMISSION, Question, answer_facts
-from accord.relay.session_record import SessionRecord
+from accord.relay.session_records import SessionRecord
 from accord.relay.status import SessionState, SessionStatus
 
 _UPDATE = "session/update"

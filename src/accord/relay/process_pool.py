@@ -7,15 +7,38 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+import msgspec
 from msgspec import UNSET
 
 from accord.errors.local_errors import LimitReached
 from accord.relay.agent_process import AgentProcess, ProcessListener
 from accord.relay.envelope import Envelope
 from accord.relay.handshake import Handshake, HandshakeCache
-from accord.relay.limits import RelayLimits
 from accord.relay.status import ProcessStatus, Totals, process_memory
 from accord.transports.transport import Transport
+
+MIB = 1024 * 1024
+
+
+class RelayLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of a server that starts processes for its clients.
+
+    `idle_seconds` is how long a process lives without anything to do.
+
+    `record_bytes` are kept of each session's updates, `records_bytes` of all together, for clients that attach to it.
+    `unread_bytes` may wait for a client that does not read. `rate` is the most requests per second of one user, with
+    twice as many at once.
+    """
+
+    sessions: int = 1000
+    processes: int = 100
+    warm: int = 0
+    idle_seconds: float = 300.0
+    record_bytes: int = 4 * MIB
+    records_bytes: int = 256 * MIB
+    unread_bytes: int = 16 * MIB
+    rate: float = 500.0
+    drain_seconds: float = 2.5
 
 
 class Step(NamedTuple):

@@ -7,6 +7,7 @@ when it is needed first. `initialize` is answered without a process if an agent 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
@@ -16,7 +17,6 @@ from msgspec import UNSET, Raw
 from accord.errors import ConnectionClosed, FrameRejected
 from accord.errors.local_errors import LimitReached
 from accord.relay.client_end import CANCEL, ClientEnd
-from accord.relay.client_processes import LOGINS, LOGOUTS, ClientProcesses
 from accord.relay.envelope import (
     INVALID_REQUEST,
     LIMIT_REACHED,
@@ -34,8 +34,7 @@ from accord.relay.envelope import (
 )
 from accord.relay.handshake import Handshake
 from accord.relay.hosted_session import HostedSession
-from accord.relay.limits import RateLimit
-from accord.relay.session_opener import SessionOpener, not_found
+from accord.relay.session_opener import LOGINS, LOGOUTS, ClientProcesses, SessionOpener, not_found
 from accord.relay.session_table import SessionTable
 
 _MOST_REQUESTS = 10_000  # open at once, of one client
@@ -304,3 +303,28 @@ class RoutedConnection:
 
     def _batches_allowed(self) -> bool:
         return self.client.handshake is None or not self.client.handshake.is_published_v2
+
+
+class RateLimit:
+    """Allows each user so many requests per second, and twice as many at once."""
+
+    def __init__(self, rate: float, clock: Callable[[], float]) -> None:
+        self._rate = rate
+        self._clock = clock
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def check(self, user: str) -> None:
+        """Count a request; LimitReached if it is one too many."""
+        now, most = self._clock(), 2 * self._rate
+        left, at = self._left.get(user, (most, now))
+        left = min(most, left + (now - at) * self._rate)
+        if left < 1:
+            self._left[user] = left, now
+            raise LimitReached(f"rate limit: at most {self._rate:g} requests per second; try again later")
+        self._left[user] = left - 1, now
+        if len(self._left) > 10_000:
+            self._forget(now)
+
+    def _forget(self, now: float) -> None:
+        """Forget users who may send as much as one who never did."""
+        self._left = {user: (left, at) for user, (left, at) in self._left.items() if now - at < 2}

@@ -1,20 +1,28 @@
-"""A process for each session, to which connections attach."""
+"""Connects clients with processes: one process for each session, or one for each connection."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
 
 from accord.errors import ConnectionClosed
+from accord.relay.agent_process import explain_end
 from accord.relay.client_end import ClientEnd, ClientTransport
-from accord.relay.limits import RateLimit, RelayLimits
-from accord.relay.routed_connection import RoutedConnection
-from accord.relay.session_owners import SessionOwners
+from accord.relay.process_pool import RelayLimits
+from accord.relay.relay import Relay
+from accord.relay.routed_connection import RateLimit, RoutedConnection
+from accord.relay.session_records import SessionOwners
 from accord.relay.session_table import Audit, SessionTable
-from accord.relay.status import Snapshot, Totals
+from accord.relay.status import ID_PREFIX, ConnectionStatus, ProcessStatus, Snapshot, Totals, process_memory
+from accord.transports.http_application import ServerTransport
+from accord.transports.http_server import HttpServerTransport
+from accord.transports.process_transport import ProcessTransport
 from accord.transports.transport import Transport
+
+log = logging.getLogger("accord.relay")
 
 
 def no_audit(*facts: object, **more: object) -> None:
@@ -22,7 +30,7 @@ def no_audit(*facts: object, **more: object) -> None:
 
 
 class Router:
-    """Serves connections with processes that `connect` describes."""
+    """Serves connections with a process for each session, which `connect` describes; connections attach to sessions."""
 
     def __init__(
         self,
@@ -99,3 +107,78 @@ class Router:
         while True:
             await asyncio.sleep(max(0.02, min(1.0, self._limits.idle_seconds / 4)))
             self._table.end_idle()
+
+
+class ConnectionProcesses:
+    """Serves each connection with a process of its own, which `connect` describes.
+
+    It lives as long as the connection: a cut that is resumed in time does not end it.
+    """
+
+    def __init__(self, connect: Callable[[], ProcessTransport]) -> None:
+        self._connect = connect
+        self._relays: list[_ServedConnection] = []
+        self._totals = Totals()
+
+    async def serve(self, client: ServerTransport) -> None:
+        """Returns when the connection and its process have ended."""
+        connection = _ServedConnection(client, self._connect())
+        self._relays.append(connection)
+        self._totals.connections += 1
+        self._totals.processes += 1
+        try:
+            with suppress(ConnectionClosed):  # the client has got the reason
+                await connection.relay.run()
+        finally:
+            self._relays.remove(connection)
+            self._totals.processes_lost += connection.relay.lost is not None
+            self._totals.bytes_in += connection.relay.bytes_in
+            self._totals.bytes_out += connection.relay.bytes_out
+
+    def drain(self) -> None:
+        """The processes learn of it by the end of their connections."""
+
+    async def aclose(self) -> None:
+        """The processes end with their connections."""
+
+    def snapshot(self) -> Snapshot:
+        """The connections and their processes, now."""
+        totals = Totals(**{name: getattr(self._totals, name) for name in Totals.__struct_fields__})
+        totals.bytes_in += sum(each.relay.bytes_in for each in self._relays)
+        totals.bytes_out += sum(each.relay.bytes_out for each in self._relays)
+        return Snapshot(
+            connections=tuple(each.status() for each in self._relays),
+            sessions=(),
+            processes=tuple(each.process_status() for each in self._relays),
+            totals=totals,
+        )
+
+
+class _ServedConnection:
+    def __init__(self, client: ServerTransport, process: ProcessTransport) -> None:
+        self._client = client
+        self._process = process
+        self._since = time.time()
+        self.relay = Relay(client, process, self._explain)
+
+    def _explain(self, reason: ConnectionClosed) -> str:
+        log.warning("connection %s: %s", self._client.id[:ID_PREFIX], reason)
+        text = explain_end(reason)
+        self._client.end_input(text)
+        return text
+
+    def status(self) -> ConnectionStatus:
+        identity = self._client.identity
+        return ConnectionStatus(
+            id=self._client.id[:ID_PREFIX],
+            user=None if identity is None else identity.user,
+            client=None,
+            transport="http" if isinstance(self._client, HttpServerTransport) else "websocket",
+            since=self._since,
+            bytes_in=self.relay.bytes_in,
+            bytes_out=self.relay.bytes_out,
+        )
+
+    def process_status(self) -> ProcessStatus:
+        pid = self._process.pid
+        return ProcessStatus(pid=pid, memory=process_memory(pid), sessions=(), state="used", since=self._since)

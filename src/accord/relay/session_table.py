@@ -22,10 +22,8 @@ from accord.relay.client_end import CANCEL, ClientEnd
 from accord.relay.envelope import METHOD_NOT_FOUND, Envelope, encode, error_response, read_members
 from accord.relay.handshake import Handshake
 from accord.relay.hosted_session import HostedSession
-from accord.relay.limits import RelayLimits
-from accord.relay.process_pool import ProcessPool, Step
-from accord.relay.session_owners import SessionOwners
-from accord.relay.session_record import RecordBudget, SessionRecord
+from accord.relay.process_pool import ProcessPool, RelayLimits, Step
+from accord.relay.session_records import RecordBudget, SessionOwners, SessionRecord
 from accord.relay.status import Totals
 from accord.transports.transport import Transport
 

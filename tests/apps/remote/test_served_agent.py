@@ -10,7 +10,7 @@ import pytest
 from accord import Client, Remote
 from accord.apps.remote.serve import ServedCommand
 from accord.dialects.negotiation import ProtocolVersion
-from accord.relay.limits import RelayLimits
+from accord.relay.process_pool import RelayLimits
 from tests.asgi_driver import until
 from tests.client.test_remote import served
 

@@ -19,10 +19,9 @@ from accord.errors import AccordError, ConnectionClosed
 from accord.local.paths import expand_path
 from accord.local.text import printable
 from accord.relay.client_end import ClientEnd
-from accord.relay.connection_processes import ConnectionProcesses
-from accord.relay.limits import MIB, RelayLimits
-from accord.relay.router import Router
-from accord.relay.session_owners import SessionOwners
+from accord.relay.process_pool import MIB, RelayLimits
+from accord.relay.router import ConnectionProcesses, Router
+from accord.relay.session_records import SessionOwners
 from accord.relay.status import Snapshot
 from accord.transports.http_application import HttpApplication
 from accord.transports.http_request import HttpRequest

@@ -7,8 +7,28 @@ All are loaded when one is first used by its name here. A module of the package 
 import typing
 
 if typing.TYPE_CHECKING:
-    from accord.schema.v1.wire_types import *
+    from accord.schema.all_versions import *
+    from accord.schema.v1.content import *
+    from accord.schema.v1.elicitation import *
+    from accord.schema.v1.files_and_terminals import *
+    from accord.schema.v1.lifecycle import *
+    from accord.schema.v1.methods import *
+    from accord.schema.v1.options import *
+    from accord.schema.v1.sessions import *
+    from accord.schema.v1.tool_calls import *
+    from accord.schema.v1.updates import *
 else:
-    from accord.schema import lazy_types
+    from accord import schema
 
-    __getattr__ = lazy_types.types_of("accord.schema.v1.wire_types", globals())
+    __getattr__ = schema.load_types(
+        globals(),
+        "content",
+        "elicitation",
+        "files_and_terminals",
+        "lifecycle",
+        "methods",
+        "options",
+        "sessions",
+        "tool_calls",
+        "updates",
+    )

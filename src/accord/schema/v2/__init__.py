@@ -7,8 +7,28 @@ All are loaded when one is first used by its name here. A module of the package 
 import typing
 
 if typing.TYPE_CHECKING:
-    from accord.schema.v2.wire_types import *
+    from accord.schema.all_versions import *
+    from accord.schema.v2.content import *
+    from accord.schema.v2.elicitation import *
+    from accord.schema.v2.lifecycle import *
+    from accord.schema.v2.methods import *
+    from accord.schema.v2.options import *
+    from accord.schema.v2.sessions import *
+    from accord.schema.v2.terminals import *
+    from accord.schema.v2.tool_calls import *
+    from accord.schema.v2.updates import *
 else:
-    from accord.schema import lazy_types
+    from accord import schema
 
-    __getattr__ = lazy_types.types_of("accord.schema.v2.wire_types", globals())
+    __getattr__ = schema.load_types(
+        globals(),
+        "content",
+        "elicitation",
+        "lifecycle",
+        "methods",
+        "options",
+        "sessions",
+        "terminals",
+        "tool_calls",
+        "updates",
+    )
