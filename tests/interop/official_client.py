@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, cast
 
 import acp
@@ -24,6 +25,7 @@ from tests.conversations.story import MEBIBYTE
 __all__ = [
     "CAPABILITIES",
     "PROGRAM",
+    "SERVED",
     "TRANSPORTS",
     "OfficialClient",
     "Talk",
@@ -32,8 +34,10 @@ __all__ = [
     "reachable_agent",
 ]
 
-Transport = Literal["stdio", "http", "websocket"]
+Transport = Literal["stdio", "http", "websocket", "served-http", "served-websocket"]
 TRANSPORTS: list[Transport] = ["stdio", "http", "websocket"]
+SERVED: list[Transport] = ["served-http", "served-websocket"]
+"""Over stdio behind `accord serve`, with a store that its processes share."""
 
 PROGRAM = Path(__file__).resolve().parent / "peers" / "accord_agent.py"
 CAPABILITIES = schema.ClientCapabilities(
@@ -196,12 +200,23 @@ def reachable_agent(transport: Transport) -> Iterator[list[str]]:
     if transport == "stdio":
         yield [sys.executable, str(PROGRAM)]
         return
-    environment = {**os.environ, "ACCORD_HTTP": "127.0.0.1:0"}
-    program = subprocess.Popen([sys.executable, str(PROGRAM)], env=environment, stderr=subprocess.PIPE, text=True)
+    with TemporaryDirectory() as directory:
+        if transport in SERVED:
+            agent = [sys.executable, str(PROGRAM), str(Path(directory, "sessions.db"))]
+            program = _listen([sys.executable, "-m", "accord", "serve", "--http", "127.0.0.1:0", "--", *agent])
+        else:
+            program = _listen([sys.executable, str(PROGRAM)], ACCORD_HTTP="127.0.0.1:0")
+        with program as url:
+            yield [url if transport.endswith("http") else url.replace("http", "ws", 1)]
+
+
+@contextmanager
+def _listen(command: list[str], **variables: str) -> Iterator[str]:
+    """The URL of a server; it has to end well."""
+    program = subprocess.Popen(command, env={**os.environ, **variables}, stderr=subprocess.PIPE, text=True)
     assert program.stderr is not None
     try:
-        url = program.stderr.readline().split()[-1]
-        yield [url if transport == "http" else url.replace("http", "ws", 1)]
+        yield program.stderr.readline().split()[-1]
         program.send_signal(signal.SIGTERM)
         program.stderr.read()
         assert program.wait(20) == 0
@@ -215,7 +230,7 @@ def reachable_agent(transport: Transport) -> Iterator[list[str]]:
 async def connected_by_url(transport: Transport) -> AsyncIterator[Talk]:
     client = OfficialClient()
     with reachable_agent(transport) as (url,):
-        stream = create_http_stream(url) if transport == "http" else await create_websocket_stream(url)
+        stream = create_http_stream(url) if transport.endswith("http") else await create_websocket_stream(url)
         agent = acp.connect_to_agent(cast("Any", client), cast("Any", stream), use_unstable_protocol=True)
         async with asyncio.timeout(120):
             yield Talk(client, agent)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conversations.story import MANY, STORY, TEXT, THOUGHT
-from tests.interop.official_client import TRANSPORTS, Transport
+from tests.interop.official_client import SERVED, TRANSPORTS, Transport
 from tests.interop.typescript_peer import report_of
 
 pytestmark = pytest.mark.interop
@@ -27,7 +27,7 @@ def place_of(factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.fixture(scope="module", params=TRANSPORTS)
+@pytest.fixture(scope="module", params=[*TRANSPORTS, *SERVED])
 def transport(request: pytest.FixtureRequest) -> Transport:
     return request.param
 

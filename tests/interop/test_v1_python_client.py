@@ -12,7 +12,7 @@ import pytest
 from acp import schema
 
 from tests.conversations.story import MANY, MEBIBYTE, STORY, TEXT, THOUGHT
-from tests.interop.official_client import CAPABILITIES, TRANSPORTS, Talk, connected
+from tests.interop.official_client import CAPABILITIES, SERVED, TRANSPORTS, Talk, connected
 
 FILE = Path(STORY["file"]["path"]).name
 MODE = STORY["mode"]["id"]
@@ -24,6 +24,11 @@ BLOCKS = [
     acp.resource_block(acp.embedded_text_resource("file:///a.txt", "text", mime_type="text/plain")),
     acp.resource_block(acp.embedded_blob_resource("file:///a.bin", "aGk=", mime_type="image/png")),
 ]
+
+
+also_served = pytest.mark.parametrize(
+    "talk", [*TRANSPORTS, *(pytest.param(each, marks=pytest.mark.interop) for each in SERVED)], indirect=True
+)
 
 
 @pytest.fixture(params=TRANSPORTS)
@@ -90,6 +95,7 @@ async def test_what_a_session_opens_with_reaches_both_sides(talk: Talk, place: P
 @pytest.mark.requirement(
     "CHECK-02", "CHECK-27", "CHECK-28", "CHECK-30", "CHECK-32", "FS-05", "FS-06", "FS-07", "TERM-17"
 )
+@also_served
 async def test_a_whole_turn_is_told_in_order(talk: Talk, place: Path):
     session_id = await talk.open(place)
     assert await talk.prompt(session_id, "story") == "end_turn"
@@ -164,6 +170,7 @@ async def test_each_answer_to_a_question_is_understood_and_always_is_remembered(
         assert len([each for each in talk.client.seen if isinstance(each, tuple)]) == questions
 
 
+@also_served
 async def test_a_rejected_permission_leaves_the_file_alone(talk: Talk, place: Path):
     talk.client.chooses = "reject"
     session_id = await talk.open(place)
@@ -199,6 +206,7 @@ async def test_without_files_and_terminals_of_the_client_our_own_are_used(place:
 
 
 @pytest.mark.requirement("RPC-13", "CANCEL-06", "CHECK-06", "CHECK-23")
+@also_served
 async def test_a_cancel_ends_a_turn_that_works(talk: Talk, place: Path):
     session_id = await talk.open(place)
     turn = asyncio.create_task(talk.prompt(session_id, "wait"))
@@ -209,6 +217,7 @@ async def test_a_cancel_ends_a_turn_that_works(talk: Talk, place: Path):
     assert await talk.prompt(session_id, "stop refusal") == "refusal"
 
 
+@also_served
 async def test_a_cancel_ends_a_turn_that_waits_for_the_user(talk: Talk, place: Path):
     talk.client.chooses = None
     session_id = await talk.open(place)
@@ -296,6 +305,7 @@ async def test_forms_and_addresses_are_shown_and_answered(talk: Talk, place: Pat
 
 
 @pytest.mark.requirement("EXT-05", "EXT-06", "EXT-07", "EXT-08", "EXT-10", "EXT-11")
+@also_served
 async def test_extensions_go_both_ways(talk: Talk, place: Path):
     session_id = await talk.open(place)
     assert await talk.agent.ext_method("accord/echo", {"größe": [1, None]}) == {"größe": [1, None]}
@@ -337,6 +347,16 @@ async def test_a_session_outlives_the_agent(place: Path, tmp_path: Path):
     async with connected(store) as talk:
         await talk.log_in()
         await check_taking_up(talk, session_id, place)
+
+
+@also_served
+async def test_a_closed_session_is_taken_up(talk: Talk, place: Path):
+    session_id = await talk.open(place)
+    await talk.prompt(session_id, "story")
+    await talk.client.until(schema.SessionInfoUpdate)
+    await talk.agent.close_session(session_id)
+    talk.client.seen.clear()
+    await check_taking_up(talk, session_id, place)
 
 
 async def check_taking_up(talk: Talk, session_id: str, place: Path) -> None:
