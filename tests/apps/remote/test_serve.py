@@ -55,6 +55,15 @@ def agent_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def stored_agent(tmp_path: Path) -> Path:
+    """An agent that keeps its sessions."""
+    path = tmp_path / "stored_agent.py"
+    store = f"store=SqliteStore({str(tmp_path / 'sessions.db')!r})"
+    path.write_text("from accord.store import SqliteStore\n" + AGENT.replace('"served"', f'"served", {store}'))
+    return path
+
+
 @asynccontextmanager
 async def serving(agent: Path, *options: str) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
     command = [*ACCORD, "serve", "--http", "127.0.0.1:0", *options, "--", sys.executable, str(agent)]
@@ -138,6 +147,18 @@ async def test_a_session_belongs_to_its_user(agent_file: Path, tmp_path: Path):
     assert (answer["request"], answer["allowed"]) == ("Delete everything", True)
 
 
+async def test_users_share_sessions_of_processes_per_connection_where_that_is_said(stored_agent: Path, tmp_path: Path):
+    tokens = TokenFile(tmp_path / "tokens.json")
+    ada, bob = tokens.create("laptop", "ada"), tokens.create("phone", "bob")
+    options = ("--process-per", "connection", "--tokens", str(tokens.path), "--shared-sessions")
+    async with serving(stored_agent, *options) as (url, _):
+        async with Client(Remote(url, token=ada)) as client:
+            session = await client.new_session("/")
+            assert (await session.prompt("Hello")).text == "Hello "
+        async with Client(Remote(url, token=bob)) as client:
+            assert [each.session_id async for each in client.list_sessions()] == [session.id]
+
+
 @pytest.mark.parametrize("mode", ["session", "connection"])
 async def test_an_agent_that_dies_fails_its_requests_and_no_others(agent_file: Path, mode: str):
     async with serving(agent_file, "--process-per", mode) as (url, _), Client(url) as healthy:
@@ -219,6 +240,9 @@ async def test_health_and_readiness_need_no_token(agent_file: Path, tmp_path: Pa
         (["serve", "--connections", "0", "--", "true"], "from 1 to 100000"),
         (["serve", "--idle-seconds", "soon", "--", "true"], "--idle-seconds takes a number"),
         (["serve", "--http", "0.0.0.0:0", "--", "true"], "tokens"),
+        (["serve", "--process-per", "connection", "--tokens", "none", "--", "true"], "--shared-sessions"),
+        (["serve", "--process-per", "connection", "--owners", "none", "--", "true"], "--process-per session"),
+        (["serve", "--shared-sessions", "--", "true"], "--process-per connection"),
         (["serve", "--http", "127.0.0.1:0", "--status", "0.0.0.0:0", "--", "true"], "for this machine only"),
         (["serve", "--tls-cert", "x", "--", "true"], "both --tls-cert and --tls-key"),
         (["connect"], "accord connect URL"),

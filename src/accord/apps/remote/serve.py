@@ -71,6 +71,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--owners", metavar="FILE", help="keep in this file which user owns which session, also after a restart"
     )
+    parser.add_argument(
+        "--shared-sessions",
+        action="store_true",
+        help="with --process-per connection and --tokens: users may open each other's sessions",
+    )
     parser.add_argument("--warm", metavar="N", help="how many processes to start in advance (default: 0)")
     for name, (default, text) in _NUMBERS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", metavar="N", help=f"{text} (default: {default})")
@@ -81,6 +86,7 @@ def main(arguments: Mapping[str, Any]) -> int:
     command: list[str] = arguments.get("command", [])
     if not command:
         raise AccordError("which agent? `accord serve -- COMMAND`, such as `accord serve -- accord agent`")
+    _check_owners(arguments)
     settings = read_http_settings(arguments, _ADDRESS)
     cwd = str(expand_path(arguments.get("cwd", ".")))
     numbers = {name: _count(arguments, name, default) for name, (default, _) in _NUMBERS.items()}
@@ -95,6 +101,24 @@ def main(arguments: Mapping[str, Any]) -> int:
         sys.stderr.write(f"accord serve: {printable(str(error))}\n")
         return 1
     return 0
+
+
+def _check_owners(arguments: Mapping[str, Any]) -> None:
+    """With a process for each connection messages are not read, so a session can't be kept from other users.
+
+    This does not ask how many users there are: tokens can be added while the server runs.
+    """
+    is_shared = arguments.get("shared_sessions", False)
+    if arguments.get("process_per", "session") == "session":
+        if is_shared:
+            raise AccordError("--shared-sessions needs --process-per connection")
+    elif "owners" in arguments:
+        raise AccordError("--owners needs --process-per session")
+    elif "tokens" in arguments and not is_shared:
+        raise AccordError(
+            "with --process-per connection, all users of --tokens can open each other's sessions: use --process-per session, "
+            "or add --shared-sessions to allow it"
+        )
 
 
 def _read_limits(arguments: Mapping[str, Any], numbers: Mapping[str, int]) -> RelayLimits | None:
