@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import signal
 import ssl
@@ -265,6 +266,16 @@ async def test_a_prompt_runs_over_tls_with_a_token(tmp_path: Path, protocol: str
         assert "result" in json.loads(await socket.recv())
     stop.set()
     await task
+
+
+def test_an_address_that_is_in_use_is_named_with_what_to_do():
+    with ListenAddress("127.0.0.1:0").listen() as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(
+            OSError, match=f"address already in use: 127.0.0.1:{port}. .* choose another port"
+        ) as failed:
+            ListenAddress(f"127.0.0.1:{port}").listen()
+    assert failed.value.errno == errno.EADDRINUSE
 
 
 @pytest.mark.parametrize(

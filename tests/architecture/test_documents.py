@@ -78,6 +78,14 @@ def test_every_page_can_be_reached_from_the_index():
     assert [name(page) for page in DOCUMENTS if page.is_relative_to(ROOT / "docs") and page not in reached] == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_accord_is_installed_from_its_directory_since_no_index_has_it(document: Path):
+    """The bare name adds an extra to accord where it is installed; a page that says so also says how to begin."""
+    text = document.read_text(encoding="utf-8")
+    for extras in re.findall(r"pip install (?:-\S+ )*'?accord(\[[a-z,]+\])?'?", text):
+        assert f"pip install '.{extras}'" in text, f"pip install accord{extras}"
+
+
 def test_every_module_on_the_page_that_finds_rules_is_there():
     page = (ROOT / "docs" / "finding.md").read_text(encoding="utf-8")
     source = ROOT / "src" / "accord"

@@ -123,6 +123,7 @@ class TestTheLibraryAlone:
 
     async def test_says_at_a_terminal_what_to_install_for_the_screen(self, bare, monkeypatch):
         monkeypatch.setenv("ACCORD_HOME", bare.variables["ACCORD_HOME"])
+        monkeypatch.setenv("PATH", f"{bare.bin}{os.pathsep}{os.environ['PATH']}")
         program = [str(bare.bin / "accord")]
         async with at_terminal(cwd=bare.elsewhere, program=program) as (terminal, accord):
             await terminal.sees("pip install 'accord[console]'")

@@ -152,9 +152,10 @@ class ClientFiles:
 
 
 def _to_os_error(error: RequestFailed | Malformed, place: str) -> OSError:
-    reason = _reason(error)
+    reason = _reason(error).removesuffix(f": {place}")  # the exception names it
     if isinstance(error, NotFound):
-        return FileNotFoundError(errno.ENOENT, reason, place)
+        is_default = reason.startswith("Resource not found: ")
+        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) if is_default else reason, place)
     if isinstance(error, Denied) or _DENIED.search(reason):
         return PermissionError(errno.EACCES, reason, place)
     return OSError(errno.EIO, reason, place)

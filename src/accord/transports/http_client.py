@@ -61,6 +61,10 @@ _SHORT_SECONDS = 2.0  # for a server that has ended a stream: if it was a proxy,
 _MOMENT = 5.0
 _OPENS_SESSION = ("session/load", "session/resume", "session/fork")
 _QUOTED = 1000
+_UNAUTHORIZED = 401
+_UNAUTHORIZED_ADVICE = (
+    ". Give a token of the server: Remote(url, token=...), or --token-file or ACCORD_TOKEN for `accord connect`"
+)
 
 
 class HttpTransport(MessageTransport):
@@ -399,7 +403,9 @@ def _reason(error: Exception) -> str:
 
 
 def _describe(url: str, response: Any) -> str:
-    return f"{url} answered {response.status_code} {response.reason_phrase}: {_quote(response)}".rstrip(": ")
+    status = f"{response.status_code} {response.reason_phrase}".rstrip()
+    advice = _UNAUTHORIZED_ADVICE if response.status_code == _UNAUTHORIZED else ""
+    return f"{url} answered {status}: {_quote(response)}".rstrip(": ") + advice
 
 
 def _quote(response: Any) -> str:

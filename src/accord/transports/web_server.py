@@ -7,6 +7,7 @@ which its clients hear of; then Hypercorn has a moment to close the sockets; the
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 import logging
 import signal
@@ -19,6 +20,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from accord.transports.http_server import HttpLimits
+from accord.transports.installation import install_command
 from accord.transports.websocket_server import WRITE, AsgiMessage, AsgiReceive, AsgiSend
 
 log = logging.getLogger("accord.http")
@@ -71,7 +73,13 @@ class ListenAddress:
     def listen(self) -> socket.socket:
         """A socket that listens there; OSError if that fails."""
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        listener = socket.create_server((self.host, self.port), family=family, backlog=_BACKLOG)
+        try:
+            listener = socket.create_server((self.host, self.port), family=family, backlog=_BACKLOG)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            reason = f"address already in use: {self.host}:{self.port}. Stop the program that listens there, or choose another port"
+            raise OSError(errno.EADDRINUSE, reason) from None
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # inherited: finds clients that are gone
         for name, value in _SOCKET_TIMES.items():
             if hasattr(socket, name):
@@ -101,7 +109,7 @@ class WebServer:
     ) -> None:
         if find_spec("hypercorn") is None:
             listener.close()
-            raise ImportError("serving over HTTP needs the extra `http`: pip install 'accord[http]'")
+            raise ImportError(f"serving over HTTP needs the extra `http`: {install_command('http')}")
         self.application = application
         self._tls = tls
         if tls is not None:

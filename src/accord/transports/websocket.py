@@ -16,6 +16,7 @@ from accord.errors import ConnectionClosed
 from accord.transports.frame_reader import FrameDelivery
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.http_messages import CONNECTION_ID, RECEIVED, RESUME, read_number
+from accord.transports.installation import install_command
 from accord.transports.resumption import END, Backoff, LinkedTransport
 from accord.transports.transport import HIGH_WATER, Receiver
 from accord.transports.websocket_messages import TEXT
@@ -236,4 +237,4 @@ def load_extra(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise ImportError("URLs of agents need the extra `http`: pip install 'accord[http]'") from None
+        raise ImportError(f"URLs of agents need the extra `http`: {install_command('http')}") from None

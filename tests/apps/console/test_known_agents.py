@@ -182,6 +182,20 @@ def test_an_unknown_name_is_refused_with_the_nearest_and_with_all_of_them():
     assert refused.value.status == ExitStatus.USAGE
 
 
+@pytest.mark.parametrize("may_be_command", [False, True], ids=["after --agent", "in the place of a command"])
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("https://agents.example.org/acp", "accord connect https://agents.example.org/acp"),
+        ("ws://127.0.0.1:8000", "accord connect ws://127.0.0.1:8000"),
+        ("python agent.py", "python agent.py"),
+    ],
+)
+def test_a_url_or_a_command_in_the_place_of_a_name_is_refused_with_how_to_give_it(name, command, may_be_command):
+    with pytest.raises(InvalidUsage, match=re.escape(f"`-- {command}`")):
+        find_agent(name, None, AROUND, may_be_command=may_be_command)
+
+
 def test_a_name_and_a_command_can_not_both_be_given():
     with pytest.raises(InvalidUsage, match="both the agent 'own' and a command"):
         find_agent("own", ["x"], AROUND)

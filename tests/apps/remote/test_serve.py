@@ -135,7 +135,7 @@ async def test_a_session_belongs_to_its_user(agent_file: Path, tmp_path: Path):
         session = await first.new_session("/")
         with pytest.raises(RequestFailed, match="not found"):
             await second.load_session(session.id, "/")
-        with pytest.raises(ConnectionClosed, match="401"):
+        with pytest.raises(ConnectionClosed, match=r"answered 401: .*--token-file"):
             async with Client(Remote(url, token="accord_wrong")):
                 pass
         assert (await session.prompt("ask")).text == "yes"

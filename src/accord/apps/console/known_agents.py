@@ -157,7 +157,13 @@ def find_agent(
 
 
 def _unknown(name: str, names: list[str], environment: Environment, *, may_be_command: bool) -> InvalidUsage:
-    if may_be_command:
+    close: list[str] = []
+    if re.match(r"(?:https?|wss?)://", name):
+        what = "no agent with the name"
+        advice = f"An agent over the network is given as a command, at the end: `-- accord connect {shlex.quote(name)}`"
+    elif " " in name.strip():
+        what, advice = "no agent with the name", f"A command is given at the end, after two dashes: `-- {name.strip()}`"
+    elif may_be_command:
         close = [f"`accord {each}`" for each in get_close_matches(name, [*environment.commands, *names[1:]], n=1)]
         what, advice = "no command and no agent", "`accord --help` and `accord agents` list them"
     else:

@@ -25,6 +25,7 @@ from accord.apps.console.run_command import (
 )
 from accord.client.deadlines import Deadlines
 from accord.peer.event_loop import run as run_loop
+from accord.transports.installation import install_command
 
 _CUT_SHORT = (ExitStatus.UNREAD, ExitStatus.INTERRUPTED, ExitStatus.TERMINATED, ExitStatus.HANGUP)
 
@@ -86,7 +87,7 @@ def _screen(run: RunOptions, theme: str | None, *, is_plain: bool) -> int:
     if find_spec("textual") is None:
         raise ConsoleFailed(
             "the screen needs Textual, which is not installed",
-            "Install it with `pip install 'accord[console]'`, or use `accord run PROMPT`, which needs no screen",
+            f"Install it with `{install_command('console')}`, or use `accord run PROMPT`, which needs no screen",
         )
     from accord.apps.console.screen.themes import check_theme  # noqa: PLC0415  # Textual, which may not be there
 

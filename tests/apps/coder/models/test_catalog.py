@@ -124,5 +124,5 @@ async def test_a_library_that_is_not_installed_says_what_to_install(monkeypatch:
     for name in [name for name in sys.modules if name == "accord.apps.coder.models.providers"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pydantic_ai.direct", None)
-    with pytest.raises(ModelFailed, match=r'pip install "accord\[coder,local\]"'):
+    with pytest.raises(ModelFailed, match=r"pip install 'accord\[coder,local\]'"):
         await open_model("ollama:qwen3", NOTHING, {})

@@ -164,7 +164,7 @@ async def test_a_file_that_is_no_model_says_which_are(tmp_path: Path, monkeypatc
 
 async def test_without_the_package_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(local_model, "find_spec", lambda name: None)
-    with pytest.raises(ModelFailed, match=r'pip install "accord\[local\]"'):
+    with pytest.raises(ModelFailed, match=r"pip install 'accord\[local\]'"):
         await open_model(f"local:{tmp_path}/any.gguf", ModelSettings())
 
 

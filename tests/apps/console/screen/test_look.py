@@ -11,7 +11,8 @@ from textual.theme import BUILTIN_THEMES
 from accord import Agent, Turn
 from accord.apps.coder.models.offline_requests import Create, parse_request
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.screen.blocks.welcome import EXAMPLES, NO_MODEL
+from accord.apps.console.screen.blocks import welcome
+from accord.apps.console.screen.blocks.welcome import EXAMPLES, no_model_hint
 from accord.apps.console.screen.drawing.palette import READABLE, VISIBLE, contrast, make_palette, readable_color
 from accord.apps.console.screen.slash_completion import MOST_LINES
 from accord.apps.console.screen.themes import THEMES, default_theme
@@ -279,13 +280,15 @@ async def test_the_scrollbar_can_be_seen_in_every_theme(tmp_path):
 @pytest.mark.parametrize(
     ("source", "models", "hint"),
     [
-        ("built-in", ["offline"], NO_MODEL),
+        ("built-in", ["offline"], "A real model: set OPENAI_API_KEY and run `accord --model openai:gpt-5`"),
         ("built-in", ["offline", "openai:gpt-5"], "A real model: F2 chooses one"),
         ("built-in", ["openai:gpt-5", "offline"], ""),
         ("preset", ["offline"], ""),
     ],
 )
+@pytest.mark.usefixtures("activated")
 async def test_the_welcome_tells_how_to_use_a_real_model_in_one_line(source, models, hint, tmp_path):
+    no_model_hint.cache_clear()
     modelled = Agent("modelled", version="1")
 
     @modelled.option("model", name="Model", choices=models, default=models[0], category="model")
@@ -297,3 +300,17 @@ async def test_the_welcome_tells_how_to_use_a_real_model_in_one_line(source, mod
         await stage.settled()
         assert "A real model" not in stage.text.replace(hint or "\0", "")
         assert not hint or hint in stage.text
+
+
+async def test_the_hint_of_the_welcome_is_whole_where_the_command_has_a_long_path(tmp_path, monkeypatch):
+    monkeypatch.setattr(welcome, "program_command", lambda: f"/home/ada/{'x' * 40}/.venv/bin/accord")
+    no_model_hint.cache_clear()
+    modelled = Agent("modelled", version="1")
+
+    @modelled.option("model", name="Model", choices=["offline"], default="offline", category="model")
+    async def chosen(session, value) -> None: ...
+
+    known = KnownAgent(name="accord", command=["accord"], source="built-in")
+    async with opened(modelled, tmp_path, size=(80, 24), known=known) as stage:
+        await stage.shows("A real model", "x/.venv/bin/accord", "--model openai:gpt-5`")
+    no_model_hint.cache_clear()

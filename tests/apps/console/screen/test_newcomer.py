@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from accord.apps.console.screen.blocks.welcome import EXAMPLES, NO_MODEL
+from accord.apps.console.screen.blocks.welcome import EXAMPLES
 from accord.apps.console.screen.widgets.permission_bar import SETTLING
 
 if sys.platform == "win32":
@@ -46,7 +46,12 @@ async def test_a_newcomer_gets_a_file_changed_with_the_keys_that_the_screen_name
     async with at_terminal(cwd=project, kind=SeenTerminal) as (terminal, accord):
         terminal.resize(*size)
         await terminal.shows(
-            "ready", "Type what you want done", "Asks before each change", "Not a language model", NO_MODEL, *EXAMPLES
+            "ready",
+            "Type what you want done",
+            "Asks before each change",
+            "Not a language model",
+            "OPENAI_API_KEY",
+            *EXAMPLES,
         )
         await press(terminal, "Tab")
         await terminal.until(lambda: sum(EXAMPLES[0] in row for row in terminal.rows) == 2)  # also in the prompt

@@ -29,6 +29,7 @@ def quiet_home(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.usefixtures("activated")
 async def test_the_screen_opens_answers_and_leaves_the_terminal_as_it_was(quiet_home):
     agent = ScriptedAgent(1, agentCapabilities={"loadSession": True})
     agent.on("session/prompt", agent.reply("Hello from the agent"))

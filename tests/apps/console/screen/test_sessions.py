@@ -410,6 +410,7 @@ async def test_the_window_says_that_something_is_asked_in_whichever_tab(tmp_path
         assert not stage.titles[-1].startswith("? ")
 
 
+@pytest.mark.usefixtures("activated")
 async def test_the_end_tells_how_to_continue_the_sessions_that_the_agent_can_reopen(tmp_path):
     directory = tmp_path / "a b"
     directory.mkdir()
@@ -450,6 +451,7 @@ async def test_how_to_continue_is_told_only_if_the_agent_can_reopen_a_session(tm
     assert bool(stage.app.farewell) == is_told
 
 
+@pytest.mark.usefixtures("activated")
 def test_the_command_that_continues_a_session_is_quoted_and_names_the_agent(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given = KnownAgent(name="node", command=["node", "my agent.js", "--token", "abc"], source="command")

@@ -33,6 +33,7 @@ from accord.local.paths import expand_path
 from accord.local.processes import exit_status
 from accord.local.threads import in_thread
 from accord.transports.command_output import CapturedCommand, capture_command
+from accord.transports.installation import install_command
 from accord.transports.output_tail import OutputTail
 
 _MAX_TAIL = 1000  # bytes of llama.cpp's output for error reports
@@ -53,7 +54,7 @@ def _model_path(name: str) -> Path:
     if find_spec("xllamacpp") is None:
         raise ModelFailed(
             "Models in files need the package xllamacpp, which is not installed",
-            'Install it with: pip install "accord[local]".',
+            f"Install it with: {install_command('local')}",
         )
     try:
         with open_file(path) as file:

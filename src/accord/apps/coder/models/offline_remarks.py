@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from accord.apps.coder.tools.tool import in_code
+from accord.transports.installation import program_command
 
 _LONGEST_COMMAND = 100
 
@@ -79,7 +80,7 @@ def answer_without_tools(text: str) -> str:
     said = re.sub(r"^please |,? please$", "", " ".join(text.lower().split()).rstrip(".!?"))
     for pattern, answer in _REMARKS.items():
         if re.fullmatch(pattern, said):
-            return answer
+            return _as_typed(answer)
     words = text.split()
     if len(words) > 1 and words[0].lower() in ("run", "execute"):
         command = " ".join(words[1:]).rstrip(".!")
@@ -88,4 +89,9 @@ def answer_without_tools(text: str) -> str:
         return (
             f"If that is a command, say {in_code(f'/run {text.strip()}')}. I run only what is plainly meant as one.\n"
         )
-    return _UNKNOWN_ANSWER
+    return _as_typed(_UNKNOWN_ANSWER)
+
+
+def _as_typed(answer: str) -> str:
+    """The answer with the commands of accord as this installation's user types them."""
+    return answer.replace("`accord ", f"`{program_command()} ")

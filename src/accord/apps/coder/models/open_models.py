@@ -11,6 +11,7 @@ import msgspec
 from accord.apps.coder.errors import ModelFailed, ModelNeedsKey
 from accord.apps.coder.models.catalog import ModelEndpoint, endpoint_of
 from accord.local.threads import in_thread, shielded_result
+from accord.transports.installation import install_command
 
 if TYPE_CHECKING:
     from accord.apps.coder.models.model import Model
@@ -42,7 +43,7 @@ def _opener(provider: str) -> Callable[[ModelEndpoint, ModelSettings], Awaitable
     except ModuleNotFoundError as missing:
         raise ModelFailed(
             f"Language models need a package that is not installed: {missing.name}",
-            'Install it with: pip install "accord[coder,local]". The model offline needs none.',
+            f"Install it with: {install_command('coder,local')}. The model offline needs none.",
         ) from missing
     return opener
 

@@ -20,6 +20,7 @@ from accord.client.session import Session
 from accord.errors import MethodNotFound
 from accord.session import replay
 from accord.session.mcp_servers import McpServer
+from accord.transports.installation import program_command
 
 OpenIn: TypeAlias = Callable[[SessionTab, Callable[[], Awaitable[Session]]], Awaitable[bool]]
 """Opens a session in a tab with a request; returns whether it is open. Errors are shown there, except MethodNotFound."""
@@ -108,12 +109,13 @@ class Resumption:
 
 def resume_command(agent: KnownAgent, session_id: str, cwd: str) -> str:
     """The command that continues a session, as a user types it; without secrets of the agent's command."""
-    words = ["accord"] if agent.source in ("built-in", "command") else ["accord", agent.name]
+    words = [] if agent.source in ("built-in", "command") else [agent.name]
     words += [f"--resume={session_id}"] if session_id.startswith("-") else ["--resume", session_id]
     if os.path.normpath(cwd) != os.path.normpath(os.getcwd()):  # noqa: PTH109  # as the shell shows it
         words += ["--cwd", cwd]
     words += ["--", *agent.shown_command] if agent.source == "command" else []
-    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+    rest = subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+    return f"{program_command()} {rest}"
 
 
 def farewell(agent: KnownAgent, tabs: Iterable[SessionTab]) -> str:

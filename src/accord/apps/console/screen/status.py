@@ -11,7 +11,7 @@ from rich.text import Span, Text
 
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.blocks.notices import ErrorBlock
-from accord.apps.console.screen.blocks.welcome import NO_MODEL
+from accord.apps.console.screen.blocks.welcome import no_model_hint
 from accord.apps.console.screen.drawing.palette import Palette
 from accord.apps.console.screen.key_bindings import KeyBindings
 from accord.apps.console.screen.pages.review_page import changed_paths
@@ -154,7 +154,7 @@ def model_hint(tab: SessionTab, keys: KeyBindings) -> str:
     option = _option(tab, "model")
     if option is None or option.value != "offline":
         return ""
-    return f"A real model: {keys.hint('options')} chooses one" if len(option.choices) > 1 else NO_MODEL
+    return f"A real model: {keys.hint('options')} chooses one" if len(option.choices) > 1 else no_model_hint()
 
 
 def _mode(tab: SessionTab) -> tuple[str, str]:

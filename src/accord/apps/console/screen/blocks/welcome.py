@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from rich.style import Style
 from rich.text import Text
@@ -13,12 +14,17 @@ from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.blocks.block import Block, indent
 from accord.apps.console.screen.drawing.palette import Canvas
 from accord.apps.console.screen.key_bindings import SEND, KeyBindings
+from accord.transports.installation import program_command
 
 EXAMPLES = ('create hello.txt with "Hello from accord"', "explain this project", "search for TODO")
 """Every agent understands them; the built-in agent does so without a language model."""
 
-NO_MODEL = "A real model: set OPENAI_API_KEY and run `accord --model openai:gpt-5`"
-"""What to do if the built-in agent has no other model than its offline one."""
+
+@cache
+def no_model_hint() -> str:
+    """What to do if the built-in agent has no other model than its offline one."""
+    return f"A real model: set OPENAI_API_KEY and run `{program_command()} --model openai:gpt-5`"
+
 
 _KEYS = ("next_mode", "mode"), ("keys", "keys"), ("exit", "quit")
 """Actions with a key, and what the welcome calls them."""
@@ -61,14 +67,14 @@ class Welcome(Block):
             Text.assemble((name.ljust(widest + 2), palette.accent), (meaning, palette.muted))
             for name, meaning in choices
         ]
-        lines += [Text(self._hint, palette.warning)] if self._hint else []
-        lines += [Text(), self._example_hint(), *(Text(f"  {example}", palette.accent) for example in EXAMPLES), Text()]
+        hint = inner.wrap(Text(self._hint, palette.warning)) if self._hint else []
+        examples = [Text(), self._example_hint(), *(Text(f"  {each}", palette.accent) for each in EXAMPLES), Text()]
         named = [("/", "commands"), ("@", "files"), ("!", "shell")]
         named += [(self._keys.hint(name), meaning) for name, meaning in _KEYS]
         keys = Text("   ").join(
             Text.assemble((key, Style(bold=True)), (f" {meaning}", palette.muted)) for key, meaning in named
         )
-        return indent([*map(inner.clip, lines), *inner.wrap(keys)], 2)
+        return indent([*map(inner.clip, lines), *hint, *map(inner.clip, examples), *inner.wrap(keys)], 2)
 
     def _example_hint(self) -> Text:
         bold, keys = Style(bold=True), self._keys
