@@ -20,7 +20,7 @@ from accord import Agent, Client
 from accord.agent.mcp import ServerStatus
 from accord.agent.session_servers import SERVER_LINES, SessionServers
 from accord.client.permissions.policies import ask
-from accord.errors import AccordError, ConnectionClosed
+from accord.errors import AccordError, ConnectionClosed, NotContent, Unencodable
 from accord.peer import Limits, Peer
 from accord.peer.limited_log import LINES, SECONDS, LimitedLog
 from accord.session.requests import PermissionRequest
@@ -424,9 +424,15 @@ def test_a_failure_of_ours_has_its_traceback_and_one_of_theirs_has_none(written:
     except KeyError as error:
         limited.failure(log, error, "failed")
     assert "Traceback" in written.text
+    for mistake in (NotContent("bytes"), Unencodable("meta", "a set")):
+        try:
+            raise mistake
+        except AccordError as error:
+            limited.failure(log, error, "failed: %s", mistake)
+    assert written.text.count("Traceback") == 3
     try:
         raise ConnectionClosed("theirs", 3, "last words\n" * 5000)
     except ConnectionClosed as error:
         limited.failure(log, error, "failed")
-    assert written.text.count("Traceback") == 1
+    assert written.text.count("Traceback") == 3
     assert len(written.text) < 2000

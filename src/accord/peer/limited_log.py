@@ -11,11 +11,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from accord.errors import AccordError, InvalidParams, Malformed
+from accord.errors import AccordError, InvalidParams, Malformed, NotContent, Unencodable
 
 LINES = 10
 SECONDS = 60.0
 _LENGTH = 200
+_MISTAKES = (NotContent, Unencodable)
+"""Errors of accord that tell the author of a handler what it did wrong: the traceback says where."""
 
 
 class _Kind:
@@ -56,10 +58,10 @@ class LimitedLog:
         self._write(log, logging.WARNING, text, arguments, None)
 
     def failure(self, log: logging.Logger, error: BaseException, text: str, *arguments: object) -> None:
-        """For errors in the handling of a message: one line for an AccordError, a traceback for any other error."""
+        """For errors in the handling of a message: one line for an AccordError, a traceback for a mistake in our own program."""
         if isinstance(error, (Malformed, InvalidParams)):
             self._write(log, logging.WARNING, f"{text}: %s", (*arguments, error), None)
-        elif isinstance(error, AccordError):
+        elif isinstance(error, AccordError) and not isinstance(error, _MISTAKES):
             self._write(log, logging.ERROR, f"{text}: %s", (*arguments, error), None)
         else:
             self._write(log, logging.ERROR, text, arguments, error)

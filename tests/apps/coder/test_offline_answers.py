@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from accord import permissions
+from accord.apps.coder.models import offline_remarks
 from accord.apps.coder.models.model import ToolOutcome
 from accord.apps.coder.models.offline_answers import answer_to, answer_to_tests, files_answer, readme_begin
 from accord.apps.coder.models.offline_requests import Changes, Read, Run
@@ -300,3 +301,11 @@ def test_a_command_in_a_sentence_is_code_whatever_is_in_it() -> None:
 
 def test_a_name_that_is_no_language_opens_no_other_block() -> None:
     assert fenced("x", "a`b\nc") == "```\nx\n```"
+
+
+async def test_the_command_for_a_real_model_is_the_one_that_the_shell_finds(offline: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(offline_remarks, "program_command", lambda: ".venv/bin/accord")
+    async with offline() as desk:
+        answer = await desk.ask("how do I use a real model?")
+    assert "`.venv/bin/accord --model anthropic:NAME`" in answer
+    assert "`.venv/bin/accord help models`" in answer

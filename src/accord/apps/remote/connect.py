@@ -68,12 +68,14 @@ async def _relay(agent: RemoteTransport, name: str) -> int:
     try:
         await relay.run()
     except ConnectionClosed as error:
-        sys.stderr.write(f"accord connect: {printable(name)} can't be reached: {printable(str(error))}\n")
+        sys.stderr.write(f"accord connect: {printable(name)} can't be reached: {printable(error.reason)}\n")
         return 1
     except asyncio.CancelledError:
         return 130
     if relay.lost is not None:
-        sys.stderr.write(f"accord connect: the connection to {printable(name)} is lost: {printable(str(relay.lost))}\n")
+        sys.stderr.write(
+            f"accord connect: the connection to {printable(name)} is lost: {printable(relay.lost.reason)}\n"
+        )
         return 1
     return 0
 
