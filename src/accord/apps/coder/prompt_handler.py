@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from accord.agent.turn import Turn
@@ -38,7 +39,7 @@ class PromptHandler:
     ) -> None:
         self.store = store
         self._has_own_models = opener is not None
-        self._models = OpenModels(opener or open_model)
+        self._models = OpenModels(opener or open_model, _prepare_prompt)
         self._hidden = hidden
         self._take_warning = take_warning
 
@@ -117,6 +118,18 @@ class PromptHandler:
         from accord.apps.coder.tools.tool import ToolContext  # noqa: PLC0415  # the first prompt pays for it
 
         return ToolContext(turn, turn.session.state["settings"], hidden=self._hidden, is_read_only=is_read_only)
+
+
+def _prepare_prompt() -> None:
+    """Load what the first prompt needs besides its model, and describe the tools for it."""
+    from accord.apps.coder.tools.tool_call import Toolbox  # noqa: PLC0415  # not at the start
+
+    for name in ("prompt_content", "instructions", "model_loop", "tools.mcp_tools"):
+        import_module(f"accord.apps.coder.{name}")
+    toolbox = Toolbox()
+    for name in toolbox.names:
+        if (tool := toolbox.find(name)) is not None:
+            tool.describe()  # the schema of its arguments is made once
 
 
 async def _warn(turn: Turn, title: str, description: str) -> None:

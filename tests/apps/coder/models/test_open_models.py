@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from typing import Any, cast
 
 import pytest
@@ -86,3 +88,30 @@ async def test_nothing_is_loaded_after_closing():
     for _ in range(5):
         await asyncio.sleep(0)
     assert opener.names == []
+
+
+async def test_the_rest_of_the_first_prompt_is_prepared_after_the_library_was_loaded():
+    opener, prepared = Opener(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    models = OpenModels(opener, lambda: (loop.call_soon_threadsafe(prepared.set), None)[1])
+    models.preload("openai:gpt-5", ModelSettings())
+    await asyncio.wait_for(prepared.wait(), 60)
+    assert opener.opened.is_set()
+    await models.aclose()
+
+
+def test_a_handler_of_prompts_prepares_the_modules_and_the_tools_of_the_first_prompt():
+    program = (
+        "import sys\n"
+        "from accord.apps.coder.prompt_handler import PromptHandler\n"
+        "handler = PromptHandler(None, None, [], lambda: None)\n"
+        "before = set(sys.modules)\n"
+        "handler._models._prepare()\n"
+        "print(*sorted(set(sys.modules) - before))\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert {
+        "accord.apps.coder.model_loop",
+        "accord.apps.coder.prompt_content",
+        "accord.apps.coder.tools.tool_call",
+    } <= set(ended.stdout.split())

@@ -52,10 +52,14 @@ _PRELOAD_DELAY = 0.1  # the response that opens the session is sent first
 
 
 class OpenModels:
-    """Opens a model when it is first needed. One that failed to open is tried again the next time."""
+    """Opens a model when it is first needed. One that failed to open is tried again the next time.
 
-    def __init__(self, opener: ModelOpener = open_model) -> None:
+    `prepare` runs in a thread after a provider's library was loaded: what else the first prompt would wait for.
+    """
+
+    def __init__(self, opener: ModelOpener = open_model, prepare: Callable[[], None] = lambda: None) -> None:
         self._opener = opener
+        self._prepare = prepare
         self._models: dict[tuple[str, bytes], asyncio.Future[Model]] = {}
         self._is_closed = False
 
@@ -74,9 +78,15 @@ class OpenModels:
     def preload(self, name: str, settings: ModelSettings) -> None:
         """Begin to open a provider's model, which loads its library, while the user types. A failure shows at its use."""
         if name.partition(":")[0] not in ("offline", "local"):  # a local model takes memory, so only when it is used
-            asyncio.get_running_loop().call_later(
-                _PRELOAD_DELAY, lambda: None if self._is_closed else self._open(name, settings)
-            )
+            asyncio.get_running_loop().call_later(_PRELOAD_DELAY, self._preload, name, settings)
+
+    def _preload(self, name: str, settings: ModelSettings) -> None:
+        if not self._is_closed:
+            self._open(name, settings).add_done_callback(self._opened)
+
+    def _opened(self, opening: asyncio.Future[Model]) -> None:
+        if not opening.cancelled() and opening.exception() is None:
+            asyncio.get_running_loop().run_in_executor(None, self._prepare)
 
     async def aclose(self) -> None:
         """Close all models, also those that are being opened."""

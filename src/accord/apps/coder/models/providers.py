@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, Container
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from contextvars import ContextVar
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -62,9 +63,17 @@ _LEAVE_RESPONSES_OPEN = ("google", "google-cloud")
 async def open_provider(endpoint: ModelEndpoint, settings: ModelSettings) -> ProviderModel:
     """The model at this endpoint; nothing is sent yet."""
     loaded = await in_thread(lambda: load_model(endpoint))
+    if endpoint.provider == "anthropic":
+        await in_thread(_load_tracing)
     model = ProviderModel(loaded.model, endpoint=endpoint, settings=settings)
     await model.open(loaded.client)
     return model
+
+
+def _load_tracing() -> None:
+    """Anthropic's library would load this with the first request."""
+    with suppress(Exception):  # the environment may name propagators that are not installed
+        import_module("opentelemetry.propagate")
 
 
 class ProviderModel:
