@@ -56,7 +56,16 @@ class TestWords:
             main(["config", "--jsno"])
         assert ended.value.code == 2
         assert capsys.readouterr().err == (
-            "accord config: --jsno is no argument of it; did you mean --json? (`accord config --help` tells more)\n"
+            "accord config: unknown argument: --jsno; did you mean --json? (`accord config --help` tells more)\n"
+        )
+
+    def test_a_prompt_after_the_name_of_the_program_is_refused_with_the_command_for_it(self, capsys):
+        with pytest.raises(SystemExit) as ended:
+            main(["fix", "the", "bug"])
+        assert ended.value.code == 2
+        assert capsys.readouterr().err == (
+            "accord: unknown argument: the. A prompt is typed on the screen, or sent with `accord run PROMPT` "
+            "(`accord --help` tells more)\n"
         )
 
     def test_words_may_stand_on_both_sides_of_an_option(self):
@@ -71,7 +80,7 @@ class TestWords:
     def test_options_cannot_be_shortened(self, capsys):
         with pytest.raises(SystemExit):
             main(["config", "--js"])
-        assert "--js is no argument" in capsys.readouterr().err
+        assert "unknown argument: --js" in capsys.readouterr().err
 
     def test_what_the_user_can_mend_is_one_line_without_a_traceback(self, home, capsys):
         (home / "config.toml").write_text("mode = 3")

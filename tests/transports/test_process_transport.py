@@ -310,6 +310,8 @@ async def test_a_command_that_cannot_be_started_says_what_to_do(tmp_path: Path, 
     runnable = stat.S_IRUSR | stat.S_IXUSR
     assert "command not found on PATH; install it" in await refusal("no-such-program")
     assert "command not found on PATH" in await refusal("sh", env={"PATH": str(tmp_path)})
+    (tmp_path / "agent.py").touch()
+    assert "with its interpreter, such as `python agent.py`" in await refusal("agent.py", cwd=tmp_path)
     assert "no such file; check the path" in await refusal("./no-such-file")
     assert "create it or use another cwd" in await refusal("cat", cwd=tmp_path / "missing")
     assert "interpreter not found; check the first line" in await refusal(script("#!/no/such/shell\n", runnable))

@@ -26,10 +26,12 @@ class _Parser(ArgumentParser):
         hint = ""
         if message.startswith("unrecognized arguments: "):
             wrong = message.split()[2]
-            message = f"{wrong} is no argument of it"
+            message = f"unknown argument: {wrong}"
             known = [option for action in self._actions for option in action.option_strings]
             close = get_close_matches(wrong.partition("=")[0], known, n=2)
             hint = f"; did you mean {' or '.join(close)}?" if close else ""
+            if self.prog == "accord" and not wrong.startswith("-"):
+                hint = ". A prompt is typed on the screen, or sent with `accord run PROMPT`"
         sys.stderr.write(f"{self.prog}: {message}{hint} (`{self.prog} --help` tells more)\n")
         sys.exit(2)
 

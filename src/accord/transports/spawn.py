@@ -121,10 +121,13 @@ def find_program(command: Sequence[str], env: Mapping[str, str], cwd: str) -> st
     if found is not None:
         return str(Path(found).absolute())
     if not has_directory:
-        raise ConnectionClosed(
-            f"can't start {name!r}: command not found on PATH; install it or use its full path",
-            kind="not_started",
+        is_here = os.path.isfile(str(Path(cwd, name)))  # noqa: PTH113  # as above
+        advice = (
+            f"the file {name} in {cwd} is started with its interpreter, such as `python {name}`, or as ./{name}"
+            if is_here
+            else "install it or use its full path"
         )
+        raise ConnectionClosed(f"can't start {name!r}: command not found on PATH; {advice}", kind="not_started")
     if not os.path.exists(path):  # noqa: PTH110  # as above
         raise ConnectionClosed(f"can't start {name!r}: no such file; check the path or install it", kind="not_started")
     raise ConnectionClosed(

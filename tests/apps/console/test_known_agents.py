@@ -226,6 +226,13 @@ def test_a_file_that_is_no_program_says_what_to_do(tmp_path):
         find_agent(None, [str(tmp_path / "none")], AROUND).check()
 
 
+def test_the_bare_name_of_a_file_here_says_how_to_start_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agent.py").touch()
+    with pytest.raises(ConsoleFailed, match=r"`python agent\.py`\), or write \./agent\.py"):
+        find_agent(None, ["agent.py"], AROUND).check()
+
+
 def test_a_directory_is_no_program_and_nobody_is_told_to_make_it_one(tmp_path):
     with pytest.raises(ConsoleFailed, match=r"is a directory\n  Name the program in it") as failed:
         find_agent(None, [str(tmp_path)], AROUND).check()

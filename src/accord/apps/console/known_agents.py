@@ -121,6 +121,8 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
             advice = f"{way[0].upper()}{way[1:]}"
         elif self.source == "config":
             advice = f"Install it, or mend [agents.{self.name}] in config.toml (`accord config --path` tells where)"
+        elif not has_directory and file_kind(Path(name)) == "file":
+            advice = f"The file {name} is here: put its interpreter in front of it (`python {name}`), or write ./{name}"
         else:
             advice = "Install it, or check how it is spelt"
         raise ConsoleFailed(f"the agent {self.name!r} can't be started: {reason}", advice, status)
