@@ -116,7 +116,7 @@ class AgentProcess:
         transcript_bytes: int = TRANSCRIPT_BYTES,
     ) -> None:
         self.known = agent
-        self.state: AgentState = "gone"
+        self.state: AgentState = "starting"
         self.output = AgentOutput()
         self.deadlines = deadlines or Deadlines()
         self.workspace: Workspace | None = None

@@ -141,6 +141,5 @@ def open_screen(run: RunOptions, theme: str | None) -> int:
 
 def tune_garbage_collector() -> None:
     """Avoid long pauses with many small objects. Call it when all modules are loaded."""
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # without a collection before: loading modules leaves no garbage, and looking for it delays the screen
     gc.set_threshold(5_000, 10, 50)

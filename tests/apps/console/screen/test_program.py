@@ -64,11 +64,21 @@ async def test_an_agent_that_crashes_leaves_the_screen_usable(quiet_home):
         assert await accord.wait() == 0
 
 
+async def test_the_first_frame_is_complete(quiet_home):
+    async with at_terminal("--", "sleep", "300", cwd=quiet_home) as (terminal, accord):
+        frame = await terminal.sees("starting")
+        assert frame.count("for commands") == 1
+        assert "Type what you want done" in frame
+        terminal.type("\x11")
+        assert await accord.wait() == 0
+
+
 @pytest.mark.parametrize("keys", ["\x03\x03", "\x11"], ids=["control-c twice", "control-q"])
 async def test_who_leaves_while_the_agent_starts_leaves_nothing_behind(quiet_home, keys):
-    script = f"echo $$ > {quiet_home}/pid; exec sleep 300"
+    script = f"echo $$ > {quiet_home}/pid; echo begun >&2; exec sleep 300"
     async with at_terminal("--", "sh", "-c", script, cwd=quiet_home) as (terminal, accord):
         await terminal.sees("starting")
+        await terminal.sees("begun")
         for key in keys:
             terminal.type(key)
         assert await accord.wait() == 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from textual.css.stylesheet import Stylesheet
+
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import Stage, opened
 
@@ -29,6 +31,21 @@ async def test_a_chosen_theme_is_saved_for_the_next_start_and_the_screen_says_so
     assert await theme_at_start(tmp_path) == "nord"
     assert await theme_at_start(tmp_path, theme="dracula") == "dracula"  # --theme is for one start
     assert await theme_at_start(tmp_path) == "nord"
+
+
+async def test_the_style_sheets_are_read_again_for_another_theme_but_not_at_the_start(tmp_path, monkeypatch):
+    themes: list[str] = []
+    read_again = Stylesheet.reparse
+
+    def reparse(sheet: Stylesheet) -> None:
+        themes.append(sheet._variables["primary"])
+        read_again(sheet)
+
+    monkeypatch.setattr(Stylesheet, "reparse", reparse)
+    async with opened(ScriptedAgent(1), tmp_path, state=tmp_path) as stage:
+        assert themes == []
+        await choose(stage, "nord")
+        assert themes[-1] == stage.app.get_css_variables()["primary"]
 
 
 async def test_a_theme_that_was_only_tried_is_not_saved(tmp_path):

@@ -47,7 +47,7 @@ from accord.apps.console.screen.shutdown import BackgroundTasks, ExitSignals
 from accord.apps.console.screen.slash_completion import CompletionPanel
 from accord.apps.console.screen.startup import AgentStarter
 from accord.apps.console.screen.tabs import Tabs
-from accord.apps.console.screen.theme_choice import ThemeController
+from accord.apps.console.screen.theme_choice import StyleSheet, ThemeController
 from accord.apps.console.screen.themes import THEMES
 from accord.apps.console.screen.undo import UndoController
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
@@ -79,7 +79,7 @@ class ScreenApp(App[int]):
         self.farewell = ""
         """What to print after the screen is closed."""
         self.key_bindings = KeyBindings(options.keys)
-        self.main = MainScreen(self.key_bindings)
+        self.main = MainScreen(self.key_bindings, self._show)
         self.tasks = BackgroundTasks(lambda text: self.tell(text, "error"))
         self.drafts = Drafts(options.state)
         self.history = PromptHistory(options.state, options.agent.key, self.tasks)
@@ -142,6 +142,7 @@ class ScreenApp(App[int]):
             self.register_theme(theme)
         themes = ThemeController(self, self._set_theme)
         self._set_theme(themes.current)
+        self.stylesheet = StyleSheet(variables=self.get_css_variables())
         self._set_palette()
         return themes
 
@@ -174,9 +175,12 @@ class ScreenApp(App[int]):
         self.app_resume_signal.subscribe(self, self._resumed)  # pyright: ignore[reportUnknownMemberType]
         self.call_after_refresh(self._begin)
 
-    def _begin(self) -> None:
+    def _show(self) -> None:
+        """Fill the widgets for the first frame."""
         self._restyle()
         self.tabs.show(self.tab)
+
+    def _begin(self) -> None:
         self.screen_refresh.update_window_title()
         for notice in self.options.notices:
             self.tell(notice, "warning")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import on
@@ -30,9 +31,11 @@ class MainScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [*KEYS]
     AUTO_FOCUS = "PromptEditor"
 
-    def __init__(self, keys: KeyBindings) -> None:
+    def __init__(self, keys: KeyBindings, fill: Callable[[], None]) -> None:
         super().__init__()
         self.keys = keys
+        self._fill = fill
+        """Puts the first contents into the widgets, before they are painted for the first time."""
         self.tabs = TabsLine(id="tabs")
         self.conversation = ConversationView(id="conversation")
         self.new_text = NewTextLine(keys.label("follow"), id="new-text")
@@ -50,6 +53,7 @@ class MainScreen(Screen[None]):
         return self.is_running and self.prompt.is_running
 
     def on_mount(self) -> None:
+        self._fill()
         # A plan, a queue or a long prompt leaves less room for a question.
         self.screen_layout_refresh_signal.subscribe(self, self._fit)  # pyright: ignore[reportUnknownMemberType]
 

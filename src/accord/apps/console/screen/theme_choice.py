@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 
 from textual import on
+from textual.css.stylesheet import Stylesheet
 from textual.widgets import OptionList
 
 from accord.apps.console.screen.context import ScreenContext
@@ -19,6 +20,26 @@ from accord.local.files import SavedContent, SavedFile
 
 _DEFAULT = ""
 """The id of the entry that removes the choice."""
+
+
+class StyleSheet(Stylesheet):
+    """A style sheet that is read again only when a variable has changed: Textual asks for it at each start."""
+
+    _is_outdated = False
+
+    def set_variables(self, variables: dict[str, str]) -> None:
+        if variables != self._variables:
+            super().set_variables(variables)
+            self._is_outdated = True
+
+    def parse(self) -> None:
+        super().parse()
+        self._is_outdated = False
+
+    def reparse(self) -> None:
+        if self._is_outdated:
+            super().reparse()
+            self._is_outdated = False
 
 
 class _SavedTheme(SavedContent):

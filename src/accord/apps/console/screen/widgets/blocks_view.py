@@ -323,7 +323,9 @@ class BlocksView(ScrollView):
         super().watch_scroll_y(old_value, new_value)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        if not self._fits():  # there is no Resize event if a region was requested before the first layout
+        if self._canvas is None:  # at once: the first frame has the blocks
+            self._fit()
+        elif not self._fits():  # there is no Resize event if a region was requested before the first layout
             self.call_later(self._fit)
         return super().render_lines(crop)
 
