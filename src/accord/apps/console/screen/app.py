@@ -84,7 +84,7 @@ class ScreenApp(App[int]):
         self.drafts = Drafts(options.state)
         self.history = PromptHistory(options.state, options.agent.key, self.tasks)
         self.shell = Shell()
-        self.handover = TerminalHandover(self._suspended, self._terminal_returned)
+        self.handover = TerminalHandover(self._suspended, lambda: self.screen_refresh.update_window_title())  # noqa: PLW0108  # it is made below
         self.editor = Editor(self, self.handover)
         self.login = LoginController(self)
         self.agent = ScreenAgent(
@@ -213,9 +213,6 @@ class ScreenApp(App[int]):
         # Textual draws while it is suspended, into a queue that nobody empties: a full queue would block everything.
         with self.suspend(), self.batch_update():
             yield
-
-    def _terminal_returned(self) -> None:
-        self.screen_refresh.update_window_title()
 
     # tabs
 
