@@ -13,7 +13,7 @@ import pytest
 
 from accord.transports import plain_http
 from accord.transports.http_response import ResponseReader
-from accord.transports.plain_http import CannotConnect, PlainHttp, is_plain
+from accord.transports.plain_http import PlainHttp, is_plain
 
 OK = b"HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\nok"
 
@@ -253,7 +253,7 @@ async def test_a_header_with_a_line_break_is_not_sent():
 
 
 async def test_a_server_that_is_not_there_is_told_apart():
-    with pytest.raises(CannotConnect):
+    with pytest.raises(ConnectionRefusedError):
         await client("http://127.0.0.1:1/acp").post("", headers={})
 
 

@@ -42,7 +42,7 @@ from accord.transports.http_messages import (
     read_number,
 )
 from accord.transports.message_transport import MessageTransport
-from accord.transports.plain_http import CannotConnect, PlainHttp, is_plain
+from accord.transports.plain_http import PlainHttp, is_plain
 from accord.transports.resumption import Backoff
 from accord.transports.transport import HIGH_WATER, Receiver
 from accord.transports.websocket import RESUME_SECONDS, load_extra
@@ -156,7 +156,7 @@ class HttpTransport(MessageTransport):
 
     async def _post_first(self, frame: bytes, headers: Mapping[str, str]) -> Any:
         """The response to `initialize`. A request that was cut is made again: a server knows it by the value of RESUME."""
-        absent = (CannotConnect, load_extra("httpx2").ConnectError)
+        absent = (ConnectionRefusedError, load_extra("httpx2").ConnectError)
         backoff = None
         while True:
             try:

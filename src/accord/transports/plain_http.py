@@ -1,7 +1,7 @@
 """An HTTP/1.1 client for servers without TLS, such as those on loopback: the part of httpx that `http_client` uses.
 
 It takes a tenth of the time of httpx for a short request. It follows no redirects, knows no proxies, and asks for no
-compression. Failures are OSErrors.
+compression. Failures are OSErrors, and ConnectionRefusedError means that no server could be reached.
 """
 
 from __future__ import annotations
@@ -20,10 +20,6 @@ from accord.transports.http_response import ResponseReader
 _HIGH_WATER = 256 * 1024
 _IDLE_SECONDS = 10.0
 """A connection is not used again after so long: the server may end it just then."""
-
-
-class CannotConnect(ConnectionError):  # noqa: N818  # exceptions are facts
-    """There is no server."""
 
 
 def is_plain(url: str) -> bool:
@@ -115,7 +111,7 @@ class PlainHttp:
             async with asyncio.timeout(self._connect_seconds):
                 _, connection = await asyncio.get_running_loop().create_connection(_Connection, host, port)
         except OSError as error:
-            raise CannotConnect(f"cannot connect: {error}") from error
+            raise ConnectionRefusedError(f"cannot connect: {error}") from error
         self._connections.add(connection)
         return connection
 

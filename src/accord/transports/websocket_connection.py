@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import PayloadTooBig, ProtocolError
+from websockets.frames import CloseCode
 from websockets.protocol import State
 
-from accord.transports.websocket_messages import BINARY, TEXT, Mask, MessageReader, WebSocketFault, write_messages
+from accord.transports.websocket_messages import BINARY, TEXT, Mask, MessageReader, write_messages
 
 try:
     from websockets.speedups import apply_mask
@@ -51,8 +53,9 @@ class MessageConnection(ClientConnection):
             return
         try:
             messages = self._reader.feed(data)
-        except WebSocketFault as fault:
-            self.protocol.fail(fault.code, str(fault))
+        except (PayloadTooBig, ProtocolError) as error:
+            code = CloseCode.MESSAGE_TOO_BIG if isinstance(error, PayloadTooBig) else CloseCode.PROTOCOL_ERROR
+            self.protocol.fail(code, str(error))
             self.send_data()
             return
         if messages:

@@ -15,17 +15,8 @@ _LAST = 0x80
 _MASKED = 0x80
 _CONTROL = 0x08
 _SHORT, _LONG = Struct("!BBH").pack, Struct("!BBQ").pack
-_TOO_BIG, _PROTOCOL_ERROR = 1009, 1002
 
 Mask = Callable[[bytes, bytes], bytes]
-
-
-class WebSocketFault(ValueError):  # noqa: N818  # exceptions are facts
-    """Bytes that are not accepted; `code` is that of the close frame."""
-
-    def __init__(self, code: int, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
 
 
 def write_messages(messages: Iterable[bytes], opcode: int = TEXT, mask: Mask | None = None) -> bytes:
@@ -49,7 +40,7 @@ def write_messages(messages: Iterable[bytes], opcode: int = TEXT, mask: Mask | N
 
 
 class MessageReader:
-    """Reads the messages of a server. A message that is larger than `limit` is a WebSocketFault, and so is a masked one.
+    """Reads the messages of a server. A message larger than `limit` is a PayloadTooBig, a masked one a ProtocolError.
 
     `on_control` gets the bytes of each control frame, in its place among the others.
     """
@@ -98,7 +89,7 @@ class MessageReader:
             return position, 2
         first, size = data[position], data[position + 1]
         if size & _MASKED or first & 0x70:
-            raise WebSocketFault(_PROTOCOL_ERROR, "a frame is masked, or uses an extension")
+            raise _broken_protocol("a frame is masked, or uses an extension")
         begin = position + 2
         if size > 125:
             length = 2 if size == 126 else 8
@@ -107,17 +98,25 @@ class MessageReader:
             size = int.from_bytes(data[begin : begin + length], "big")
             begin += length
         if self._limit is not None and size + sum(map(len, self._parts)) > self._limit:
-            raise WebSocketFault(_TOO_BIG, f"a message is larger than {self._limit} bytes")
+            from websockets.exceptions import PayloadTooBig
+
+            raise PayloadTooBig(size, self._limit)
         return begin, size
 
     def _add(self, first: int, content: bytes, messages: list[tuple[int, bytes]]) -> None:
         """One of several frames of a message, or a whole one that is not text."""
         opcode = first & 0x0F
         if (opcode == 0) == (self._opcode == 0) or opcode not in (0, TEXT, BINARY):
-            raise WebSocketFault(_PROTOCOL_ERROR, "a frame is out of place")
+            raise _broken_protocol("a frame is out of place")
         self._opcode = self._opcode or opcode
         self._parts.append(content)
         if first & _LAST:
             messages.append((self._opcode, b"".join(self._parts)))
             self._opcode = 0
             self._parts = []
+
+
+def _broken_protocol(reason: str) -> Exception:
+    from websockets.exceptions import ProtocolError
+
+    return ProtocolError(reason)

@@ -16,7 +16,6 @@ from accord.apps.console.sanitizer import exact, exact_line, one_line
 from accord.apps.console.screen.shutdown import BackgroundTasks
 from accord.apps.console.session_files import (
     MEMORY,
-    PATIENCE,
     Comparison,
     SessionFiles,
     compare,
@@ -81,7 +80,7 @@ class LineUndo:
             return
         begin = await files.save_in_time()
         if begin is None:
-            self._tell(f"no checkpoint for /undo: saving the files takes longer than {PATIENCE:g} s", "warning")
+            self._tell(f"no checkpoint for /undo: {files.lateness}", "warning")
         self._turn = files.log.add(text, None)
         if begin is not None:
             self._tasks.start(self._set_begin(files, self._turn, begin))

@@ -102,6 +102,11 @@ class SessionFiles:
         await asyncio.wait((stored,), timeout=PATIENCE)
         return task if stored.done() else None
 
+    @property
+    def lateness(self) -> str:
+        """Why a prompt went without a checkpoint."""
+        return f"saving the files takes longer than {PATIENCE:g} s"
+
     def newly_omitted(self) -> dict[str, str]:
         """What the last checkpoint has left out, each once."""
         found = {path: reason for path, reason in self.checkpoints.unsaved.items() if path not in self._told}

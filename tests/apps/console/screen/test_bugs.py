@@ -7,8 +7,8 @@ from typing import Any
 from rich.segment import Segments
 
 from accord import Agent, Turn
+from accord.apps.console import permission_details
 from accord.apps.console.screen.blocks.block import Block
-from accord.apps.console.screen.drawing import permission_text
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 
@@ -52,7 +52,7 @@ async def test_a_question_that_can_not_be_drawn_says_so_and_can_be_answered(tmp_
         async with turn.tool_call("Do it", raw_input={"what": 1}) as call:
             allowed.append(await turn.allowed(call))
 
-    monkeypatch.setattr(permission_text, "remaining_input", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(permission_details, "remaining_input", lambda *_, **__: 1 / 0)
     async with opened(agent, tmp_path) as stage:
         await stage.send("Go")
         await stage.asked()

@@ -254,9 +254,11 @@ async def test_a_prompt_goes_without_a_checkpoint_that_takes_too_long(cwd: Path,
     monkeypatch.setattr(session_files, "PATIENCE", 0.01)
     monkeypatch.setattr(Checkpoints, "save", slow)
     async with screen(cwd) as stage:
-        await stage.send("write file new")
-        await stage.shows("no checkpoint for /undo: saving the files takes longer than 0.01 s", "done")
-        free.set()
+        try:
+            await stage.send("write file new")
+            await stage.shows("no checkpoint for /undo: saving the files takes longer than 0.01 s", "done")
+        finally:
+            free.set()
         monkeypatch.setattr(session_files, "PATIENCE", 60)
         await stage.until(lambda: turns(stage)[-1].after is not None)
         assert turns(stage)[0].before is None
@@ -272,12 +274,14 @@ async def test_a_stop_ends_the_wait_for_a_checkpoint(cwd: Path, monkeypatch: pyt
     monkeypatch.setattr(session_files, "PATIENCE", 60)
     monkeypatch.setattr(Checkpoints, "save", lambda *_: free.wait())
     async with screen(cwd) as stage:
-        await stage.send("write file new")
-        await stage.until(lambda: stage.tab._composing is not None)
-        await stage.press("escape")
-        await stage.until(lambda: stage.tab.queue.prompts == ["write file new"])
-        assert turns(stage) == []
-        free.set()
+        try:
+            await stage.send("write file new")
+            await stage.until(lambda: stage.tab._composing is not None)
+            await stage.press("escape")
+            await stage.until(lambda: stage.tab.queue.prompts == ["write file new"])
+            assert turns(stage) == []
+        finally:
+            free.set()
     assert not (cwd / "file").exists()
 
 

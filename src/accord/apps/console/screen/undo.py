@@ -15,7 +15,7 @@ from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
 from accord.apps.console.screen.pages.undo_page import Preview, UndoPage, read_diffs
 from accord.apps.console.screen.session import SessionTab
-from accord.apps.console.session_files import MEMORY, PATIENCE, SessionFiles, compare, named_lines, restore, summary
+from accord.apps.console.session_files import MEMORY, SessionFiles, compare, named_lines, restore, summary
 from accord.errors import CheckpointFailed
 from accord.local.checkpoint_log import CheckpointedTurn, CheckpointLog, remove_old_checkpoints
 from accord.local.checkpoints import Change, Checkpoint, Checkpoints
@@ -80,9 +80,7 @@ class UndoController:
             return
         files.begin = await files.save_in_time()
         if files.begin is None:
-            tab.add_note(
-                f"no checkpoint for /undo: saving the files takes longer than {PATIENCE:g} s, so the prompt went without"
-            )
+            tab.add_note(f"no checkpoint for /undo: {files.lateness}, so the prompt went without")
 
     def sent(self, tab: SessionTab, text: str) -> None:
         """A prompt goes to the agent."""
