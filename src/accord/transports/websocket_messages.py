@@ -98,7 +98,7 @@ class MessageReader:
             size = int.from_bytes(data[begin : begin + length], "big")
             begin += length
         if self._limit is not None and size + sum(map(len, self._parts)) > self._limit:
-            from websockets.exceptions import PayloadTooBig
+            from websockets.exceptions import PayloadTooBig  # noqa: PLC0415  # of an extra
 
             raise PayloadTooBig(size, self._limit)
         return begin, size
@@ -117,6 +117,6 @@ class MessageReader:
 
 
 def _broken_protocol(reason: str) -> Exception:
-    from websockets.exceptions import ProtocolError
+    from websockets.exceptions import ProtocolError  # noqa: PLC0415  # of an extra
 
     return ProtocolError(reason)
