@@ -19,7 +19,12 @@ from tests.apps.console.terminal import at_terminal
 ROOT = Path(__file__).parents[2]
 PINNED = ROOT / "requirements" / "dev.txt"
 WHEELS = sorted((ROOT / "dist").glob("*.whl"))
-NEEDING_EXTRAS = ("accord.agent.mcp.", "accord.apps.coder.models.", "accord.apps.console.screen.")
+NEEDING_EXTRAS = (
+    "accord.agent.mcp.",
+    "accord.apps.coder.models.",
+    "accord.apps.console.screen.",
+    "accord.transports.websocket_connection",
+)
 MODULES_THAT_FAIL = """
 import importlib, json, pkgutil, accord
 failed = {}
