@@ -145,7 +145,7 @@ def process_of(model: LocalModel) -> int:
     process = model._process
     assert process is not None
     assert process._capture is not None
-    return process._capture._child._pid  # type: ignore[attr-defined]
+    return process._capture._child.pid
 
 
 async def test_a_file_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
