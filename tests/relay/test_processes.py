@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from accord.jsonrpc.error_codes import RATE_LIMITED
 from accord.relay import routed_connection
-from accord.relay.envelope import LIMIT_REACHED
 from tests.asgi_driver import until
 from tests.relay.raw_peers import Message, RawAgent, RawClient, RawFarm
 from tests.relay.test_routes import PERMISSION, RESUME, prompt
@@ -259,7 +259,7 @@ async def test_too_many_sessions_processes_and_requests_are_refused():
     for _ in range(2):
         await client.new()
     refused = await client.request("session/new", {"cwd": "/"})
-    assert (refused["code"], refused["data"]) == (LIMIT_REACHED, {"reason": "rate_limited"})
+    assert (refused["code"], refused["data"]) == (RATE_LIMITED, {"reason": "rate_limited"})
     assert "processes" in refused["message"]
     for _ in range(10):
         refused = await client.request("_x")

@@ -15,8 +15,8 @@ from typing import Any, Protocol, TypeAlias
 from msgspec import Raw, UnsetType
 
 from accord.errors import ConnectionClosed, FrameRejected
+from accord.jsonrpc.error_codes import INTERNAL_ERROR
 from accord.relay.envelope import (
-    INTERNAL_ERROR,
     UNREADABLE,
     Envelope,
     error_response,

@@ -7,15 +7,6 @@ from typing import Any, cast
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-INVALID_REQUEST = -32600
-PARSE_ERROR = -32700
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
-NOT_FOUND = -32002
-LIMIT_REACHED = -32029
-"""A limit of the server: too many requests, sessions or processes. Try again later."""
-
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 NULL = Raw(b"null")
 

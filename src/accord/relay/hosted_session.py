@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from accord.jsonrpc.error_codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from accord.relay.agent_process import AgentProcess
 from accord.relay.client_end import ClientEnd
 from accord.relay.envelope import (
-    INTERNAL_ERROR,
-    METHOD_NOT_FOUND,
     Envelope,
     encode,
     error_response,

@@ -15,13 +15,13 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from accord.errors import ConnectionClosed, FrameRejected
+from accord.jsonrpc.error_codes import INTERNAL_ERROR
 from accord.transports.transport import Transport
 
 log = logging.getLogger("accord.relay")
 
 _ANSWER_SECONDS = 5.0
 _MOST_REQUESTS = 65_536
-_INTERNAL_ERROR = -32603
 
 
 class _Head(msgspec.Struct, gc=False):
@@ -130,7 +130,7 @@ class Relay:
             return
         message = msgspec.json.encode(self._explain(self.lost))
         for request_id in self._requests:
-            error = b'{"code":%d,"message":%b}' % (_INTERNAL_ERROR, message)
+            error = b'{"code":%d,"message":%b}' % (INTERNAL_ERROR, message)
             self._client.send(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (request_id, error))
         self._requests.clear()
 

@@ -16,11 +16,9 @@ from msgspec import UNSET, Raw
 
 from accord.errors import ConnectionClosed, FrameRejected
 from accord.errors.local_errors import LimitReached
+from accord.jsonrpc.error_codes import INVALID_REQUEST, PARSE_ERROR, RATE_LIMITED
 from accord.relay.client_end import CANCEL, ClientEnd
 from accord.relay.envelope import (
-    INVALID_REQUEST,
-    LIMIT_REACHED,
-    PARSE_ERROR,
     UNREADABLE,
     Envelope,
     encode,
@@ -133,7 +131,7 @@ class RoutedConnection:
 
     def _refuse(self, limit: LimitReached) -> Envelope:
         self._table.totals.refused += 1
-        return error_response(LIMIT_REACHED, str(limit), {"reason": "rate_limited"})
+        return error_response(RATE_LIMITED, str(limit), {"reason": "rate_limited"})
 
     def _retry(self, message: Envelope) -> None:
         """Handle a request that had to wait."""

@@ -13,12 +13,10 @@ from typing import Any
 
 from msgspec import UNSET, Raw
 
+from accord.jsonrpc.error_codes import INVALID_PARAMS, INVALID_REQUEST, NOT_FOUND
 from accord.relay.agent_process import AgentProcess
 from accord.relay.client_end import ClientEnd
 from accord.relay.envelope import (
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    NOT_FOUND,
     Envelope,
     encode,
     error_response,

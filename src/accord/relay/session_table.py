@@ -17,9 +17,15 @@ from typing import Any
 from msgspec import Raw, UnsetType
 
 from accord.errors.local_errors import LimitReached
+from accord.jsonrpc.error_codes import METHOD_NOT_FOUND
 from accord.relay.agent_process import AgentProcess
 from accord.relay.client_end import CANCEL, ClientEnd
-from accord.relay.envelope import METHOD_NOT_FOUND, Envelope, encode, error_response, read_members
+from accord.relay.envelope import (
+    Envelope,
+    encode,
+    error_response,
+    read_members,
+)
 from accord.relay.handshake import Handshake
 from accord.relay.hosted_session import HostedSession
 from accord.relay.process_pool import ProcessPool, RelayLimits, Step

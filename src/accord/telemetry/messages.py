@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from accord.jsonrpc.error_codes import REQUEST_CANCELLED
+from accord.relay.envelope import UNREADABLE, Envelope
 from accord.transports.trace_context import valid_trace
 
 METHODS = frozenset((
@@ -23,32 +25,12 @@ METHODS = frozenset((
 """The methods of all versions."""
 
 STOP_REASONS = frozenset(("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"))
-_CANCELLED = -32800
 
 _NAME_LIMIT = 200  # characters of what clients call themselves
 
 
-class Message(msgspec.Struct, gc=False):
+class Message(Envelope, gc=False):
     """A message, as far as it is read. Everything else in it stays bytes."""
-
-    id: Raw | UnsetType = UNSET
-    method: str | UnsetType = UNSET
-    params: Raw | UnsetType = UNSET
-    result: Raw | UnsetType = UNSET
-    error: Raw | UnsetType = UNSET
-
-    @property
-    def is_request(self) -> bool:
-        return self.method is not UNSET and self.id is not UNSET
-
-    @property
-    def is_response(self) -> bool:
-        return self.method is UNSET and self.id is not UNSET
-
-    @property
-    def key(self) -> bytes:
-        """The id, to find the request of a response."""
-        return b"" if self.id is UNSET else bytes(self.id)
 
     @property
     def session_id(self) -> str | None:
@@ -84,13 +66,13 @@ class Message(msgspec.Struct, gc=False):
         """`ok`, `cancelled` or `error`, of a response."""
         if self.error is UNSET:
             return "cancelled" if self.stop_reason == "cancelled" else "ok"
-        return "cancelled" if self.error_code == _CANCELLED else "error"
+        return "cancelled" if self.error_code == REQUEST_CANCELLED else "error"
 
     @property
     def error_code(self) -> int | None:
         try:
             return None if self.error is UNSET else _read_error(self.error).code
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             return None
 
     @property
@@ -98,7 +80,7 @@ class Message(msgspec.Struct, gc=False):
         """The state of the session and the stop reason, of a `state_update` in v2."""
         try:
             update = None if self.params is UNSET else _read_update(self.params).update
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             return None
         if update is None or update.session_update != "state_update" or update.state is None:
             return None
@@ -139,7 +121,7 @@ def read(frame: bytes) -> list[Message]:
     """The message of a frame, or those of a batch; nothing for what is neither."""
     try:
         return _read_batch(frame) if frame[:1] == b"[" else [_read_one(frame)]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return []
 
 
@@ -155,5 +137,5 @@ def _members(raw: Raw | UnsetType) -> _Members | None:
         return None
     try:
         return _read_members(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return None
