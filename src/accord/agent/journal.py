@@ -45,6 +45,11 @@ class Journal:
         if lease is not None:
             self._renewal = asyncio.create_task(self._keep_claim(lease / 3))
 
+    @property
+    def is_open(self) -> bool:
+        """Whether patches are stored: there is a store, and the claim is held."""
+        return self._claim is not None
+
     def append(self, patch: Patch) -> None:
         """Store a patch; nothing without a claim."""
         if self._claim is not None and self._store is not None:

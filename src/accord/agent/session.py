@@ -21,6 +21,7 @@ from accord.agent.journal import Journal
 from accord.agent.update_stream import UpdateStream
 from accord.agent.user_questions import OpenQuestions
 from accord.local.paths import Roots
+from accord.session.content import Text
 from accord.session.entities import Option, State, TokenUsage, ToolCall
 from accord.session.mcp_servers import McpServer
 from accord.session.paths import is_absolute
@@ -29,6 +30,7 @@ from accord.session.transcript import Transcript
 from accord.session.updates import (
     CommandsPatch,
     InfoPatch,
+    MessageAppend,
     MessageChanged,
     MessageChunk,
     NoticePatch,
@@ -88,6 +90,17 @@ class Publisher:
         has_room = self.stream.send(update)
         self._since_yield += 1
         return has_room and self._since_yield < _YIELD_INTERVAL
+
+    def post_text(self, role: str, text: str) -> bool:
+        """As `post` for a piece of plain text, without objects for the patch and the update."""
+        message, journal = self.transcript.append_text(role, text), self.journal
+        if journal.is_open:
+            journal.append(MessageAppend(role=role, id=message.id, content=Text(text)))
+        if journal.lost is not None:
+            journal.check()
+        has_room = self.stream.send_text(message, text)
+        since_yield = self._since_yield = self._since_yield + 1
+        return has_room and since_yield < _YIELD_INTERVAL
 
     async def drain(self) -> None:
         """Let other tasks run, and wait until there is room for the next update."""

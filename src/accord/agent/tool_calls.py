@@ -175,11 +175,15 @@ class AgentToolCall:
 
         `locations` replaces all of them.
         """
-        patch = ToolCallPatch(id=self.id, raw_input=raw_input, raw_output=raw_output)
-        patch.title = UNSET if title is None else title
-        patch.kind = UNSET if kind is None else kind
-        patch.status = UNSET if status is None else status
-        patch.locations = UNSET if locations is None else [to_location(location) for location in locations]
+        patch = ToolCallPatch(
+            id=self.id,
+            title=UNSET if title is None else title,
+            kind=UNSET if kind is None else kind,
+            status=UNSET if status is None else status,
+            locations=UNSET if locations is None else [to_location(location) for location in locations],
+            raw_input=raw_input,
+            raw_output=raw_output,
+        )
         await self._progress(self._publisher.validator.patch(patch))
 
     async def fail(self, reason: str | None = None) -> None:

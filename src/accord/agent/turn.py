@@ -204,18 +204,12 @@ class Turn(TurnContext):
 
     async def say(self, content: str | Content) -> None:
         """Send a part of the answer, in Markdown; call it for each part as it comes."""
-        patch = self._append(AGENT, content)
-        state = self._state
-        if state.is_over or state.deadlines.idle is not None:
-            self._touch()
-        if not self._publisher.post(patch):
+        if not self._append(AGENT, content):
             await self._publisher.drain()
 
     async def think(self, content: str | Content) -> None:
         """Send a part of the agent's thoughts."""
-        patch = self._append(THOUGHT, content)
-        self._touch()
-        if not self._publisher.post(patch):
+        if not self._append(THOUGHT, content):
             await self._publisher.drain()
 
     async def notice(self, title: str, description: str | None = None, severity: NoticeSeverity = "info") -> None:
@@ -387,10 +381,16 @@ class Turn(TurnContext):
             plan_ids.add(plan.id)
         await self._publisher.send(patch)
 
-    def _append(self, role: str, content: str | Content) -> Patch:
+    def _append(self, role: str, content: str | Content) -> bool:
+        """Send a piece of a message; returns whether there is room for more."""
+        state = self._state
         if isinstance(content, str):
-            return MessageAppend(role=role, id=None, content=Text(content))
-        return self._publisher.validator.patch(MessageAppend(role=role, id=None, content=content))
+            if state.is_over or state.deadlines.idle is not None:
+                self._touch()
+            return self._publisher.post_text(role, content)
+        patch = self._publisher.validator.patch(MessageAppend(role=role, id=None, content=content))
+        self._touch()
+        return self._publisher.post(patch)
 
     def _touch_call(self, call_id: str) -> None:
         if call_id not in self._background_ids:

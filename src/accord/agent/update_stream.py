@@ -17,7 +17,9 @@ from typing import Any
 from accord.agent.connection import AgentEndpoint
 from accord.dialects.chunk_fast_path import ChunkEncoder
 from accord.session.backlog_merge import is_final, merge, merge_key, waits_for_end, with_outcome
-from accord.session.updates import MessageChunk, NoticeShown, ToolCallChanged, Update
+from accord.session.content import Text
+from accord.session.message import Message
+from accord.session.updates import MessageAppend, MessageChunk, NoticeShown, ToolCallChanged, Update
 
 log = logging.getLogger("accord.agent")
 
@@ -34,8 +36,10 @@ class Subscription:
         """Whether updates are sent at once."""
         self.send: Callable[[Update], bool] = self._hold
         """Send an update, or hold it; returns whether there is room for more. Nothing is sent once the client is gone."""
+        self.send_text: Callable[[Message, str], bool] = self._hold_text
+        """As `send`, for plain text that was appended to a message."""
         self._session_id = session_id
-        self._text_frame = ChunkEncoder(endpoint.dialect, session_id).encode
+        self._encoder = ChunkEncoder(endpoint.dialect, session_id)
         self._held: list[Update] = []
         self._caught_up: asyncio.Future[None] | None = None
         self._closing: asyncio.Task[None] | None = None
@@ -58,7 +62,7 @@ class Subscription:
     def post(self, update: Update) -> bool:
         """Send an update before those that are held: a part of the history."""
         peer = self.endpoint.peer
-        frame = self._text_frame(update)
+        frame = self._encoder.encode(update)
         if frame is not None:
             return peer.post_frame(frame)
         if not peer.is_open:
@@ -68,17 +72,26 @@ class Subscription:
             has_room = peer.post("session/update", params)
         return has_room
 
+    def _hold_text(self, message: Message, text: str) -> bool:
+        return self._hold(_text_chunk(message, text))
+
+    def _post_text(self, message: Message, text: str) -> bool:
+        frame = self._encoder.encode_text(message, text)
+        if frame is None:
+            return self.post(_text_chunk(message, text))
+        return self.endpoint.peer.post_frame(frame)
+
     def begin(self) -> None:
         """Send the held updates, and from now on every update at once."""
         held, self._held = self._held, []
         for update in held:
             self.post(update)
-        self.is_ready, self.send = True, self.post
+        self.is_ready, self.send, self.send_text = True, self.post, self._post_text
 
     @asynccontextmanager
     async def replaying(self, whole: bool) -> AsyncGenerator[None]:
         """Holds new updates while the history is posted."""
-        self.is_ready, self.send = False, self._hold
+        self.is_ready, self.send, self.send_text = False, self._hold, self._hold_text
         if whole:
             self._held = [update for update in self._held if type(update) is NoticeShown]  # the history has the others
         caught_up = self._caught_up = asyncio.get_running_loop().create_future()
@@ -103,7 +116,9 @@ class UpdateStream:
         self.subscriptions: list[Subscription] = []
         self._session_id = session_id
         self._window = window
-        self._pending: list[Update] = []
+        self._message: Message | None = None  # whose text waits
+        self._texts: list[str] = []
+        self._pending: list[Update] = []  # other updates that wait; if any do, no text does
         self._pending_key: Any = None
         self._pending_size = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -135,7 +150,23 @@ class UpdateStream:
         """Send an update now or within the window; returns whether there is room for more."""
         if type(update) is ToolCallChanged:
             return self._send_call(update)
+        if type(update) is MessageChunk and (text := update.plain_text) is not None:
+            return self.send_text(update.message, text)
         return self._delay(update, merge_key(update)) if self._window else self._post(update)
+
+    def send_text(self, message: Message, text: str) -> bool:
+        """As `send`, for plain text that was appended to a message."""
+        if not self._window:
+            return self._post_text(message, text)
+        if message is not self._message:
+            self.flush()
+            self._message = message
+            self._start_timer()
+        self._texts.append(text)
+        self._pending_size += len(text)
+        if self._pending_size > _MAX_PENDING_SIZE:
+            self.flush()
+        return self._has_room()
 
     def _send_call(self, update: ToolCallChanged) -> bool:
         key = ("call", update.call.id)
@@ -153,26 +184,39 @@ class UpdateStream:
             return self._post(update)
         if not self._pending:
             self._pending_key = key
-            self._timer = asyncio.get_running_loop().call_later(self._window, self.flush)
+            self._start_timer()
         self._pending.append(update)
-        self._pending_size += len(update.text) if type(update) is MessageChunk else _MAX_PENDING_SIZE // 8
+        self._pending_size += _MAX_PENDING_SIZE // 8
         if self._pending_size > _MAX_PENDING_SIZE:
             self.flush()
-        return all(subscription.has_room for subscription in self.subscriptions)
+        return self._has_room()
+
+    def _start_timer(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._window, self.flush)
+
+    def _has_room(self) -> bool:
+        for subscription in self.subscriptions:  # noqa: SIM110  # a generator in `all` would cost more than the rest
+            if not subscription.has_room:
+                return False
+        return True
 
     def flush(self) -> None:
         """Send the updates that wait for the end of the window."""
-        if not self._pending:
-            return
-        pending = self._take_pending()
-        for update in pending if type(pending[0]) is ToolCallChanged else (merge(pending),):
-            self._post(update)
+        if self._message is not None:
+            message, text = self._message, "".join(self._texts)
+            self._take_pending()
+            self._post_text(message, text)
+        elif self._pending:
+            pending = self._take_pending()
+            for update in pending if type(pending[0]) is ToolCallChanged else (merge(pending),):
+                self._post(update)
 
     def _take_pending(self) -> list[Update]:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         pending, self._pending = self._pending, []
+        self._message, self._texts = None, []
         self._pending_key, self._pending_size = None, 0
         return pending
 
@@ -180,6 +224,12 @@ class UpdateStream:
         has_room = True
         for subscription in self.subscriptions:
             has_room = subscription.send(update) and has_room
+        return has_room
+
+    def _post_text(self, message: Message, text: str) -> bool:
+        has_room = True
+        for subscription in self.subscriptions:
+            has_room = subscription.send_text(message, text) and has_room
         return has_room
 
     def echo(self, update: Update, sender: AgentEndpoint, *, to_sender: bool) -> None:
@@ -198,3 +248,9 @@ class UpdateStream:
         for subscription in list(self.subscriptions):
             if is_only or subscription.endpoint is prompter:
                 await subscription.drain()
+
+
+def _text_chunk(message: Message, text: str) -> MessageChunk:
+    content = Text(text)
+    patch = MessageAppend(role=message.role, id=message.id, content=content)
+    return MessageChunk(message=message, content=content, patch=patch)

@@ -22,6 +22,7 @@ from accord.session.value import UNSET
 
 _encode_json = msgspec.json.Encoder().encode
 _decode_text = msgspec.json.Decoder(str).decode
+_NOT_WRITTEN = (UnicodeEncodeError, TypeError)  # a lone surrogate, or not a string
 _NOT_READ = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _LONGEST_PATTERN = 4096
 _TEXT, _ID = "\ue000text", "\ue000id"
@@ -37,23 +38,27 @@ class ChunkEncoder:
         self._session_id = session_id
         self._patterns: dict[tuple[type[Any], str], _Pattern | None] = {}
         self._message: Message | None = None
+        self._selected: Message | None = None  # the message of `_before` and `_after`
         self._before = self._after = b""
 
     def encode(self, update: Update) -> bytes | None:
         """The frame for a chunk of plain text, or for a new message of nothing else; None for any other update."""
+        if type(update) is MessageChunk:
+            text = update.plain_text
+            return None if text is None else self.encode_text(update.message, text)
+        self._message = None  # after any other update, the next chunk may need the general path
         try:
-            if type(update) is MessageChunk:
-                content = update.content
-                if type(content) is not Text or content.annotations is not None or content.meta is not None:
-                    return None
-                if update.patch.meta is not UNSET or update.patch.notification_meta is not UNSET:
-                    return None
-                if update.message is not self._message and not self._select(update.message):
-                    return None
-                return self._before + _encode_json(content.text) + self._after
-            self._message = None  # after any other update, the next chunk may need the general path
             return self._encode_message(update) if type(update) is MessageChanged else None
-        except (UnicodeEncodeError, TypeError):  # a lone surrogate, or not a string: the general path handles it
+        except _NOT_WRITTEN:
+            return None
+
+    def encode_text(self, message: Message, text: str) -> bytes | None:
+        """The frame for a chunk of plain text that was appended to a message; None if it needs the general path."""
+        try:
+            if message is not self._message and not self._select(message):
+                return None
+            return self._before + _encode_json(text) + self._after
+        except _NOT_WRITTEN:
             return None
 
     def _encode_message(self, update: MessageChanged) -> bytes | None:
@@ -72,10 +77,14 @@ class ChunkEncoder:
 
     def _select(self, message: Message) -> bool:
         # Asked first: to make a pattern is to convert an update, which would finish rewritten messages.
-        pattern = self._pattern_for(MessageChunk, message.role) if self._can_send(message) else None
-        if pattern is None:
+        if not self._can_send(message):
             return False
-        self._before, self._after = _around(pattern, message.id)
+        if message is not self._selected:
+            pattern = self._pattern_for(MessageChunk, message.role)
+            if pattern is None:
+                return False
+            self._before, self._after = _around(pattern, message.id)
+            self._selected = message
         self._message = message
         return True
 

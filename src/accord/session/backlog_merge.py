@@ -37,9 +37,7 @@ _LISTS = (CommandsChanged, OptionsChanged, UsageChanged, InfoChanged)
 def merge_key(change: Update) -> Hashable | None:
     """Changes that follow each other and have the same key here can be joined; None joins with nothing."""
     if type(change) is MessageChunk:
-        content = change.content
-        plain = type(content) is Text and content.annotations is None and content.meta is None
-        if plain and change.patch.meta is UNSET and change.patch.notification_meta is UNSET:
+        if change.plain_text is not None:
             return ("text", change.message.role, change.message.id)
     elif type(change) is TerminalOutput and change.patch.meta is UNSET and change.patch.notification_meta is UNSET:
         return ("output", change.terminal.id)
@@ -92,7 +90,7 @@ def waits_for_end(change: ToolCallChanged) -> bool:
 def is_final(change: ToolCallChanged) -> bool:
     """Whether it gives a call that was told before its final status."""
     patch = change.patch
-    return type(patch) is ToolCallPatch and not change.created and patch.status in tuple(FINAL_STATUSES)
+    return type(patch) is ToolCallPatch and not change.created and patch.status in FINAL_STATUSES
 
 
 def with_outcome(change: ToolCallChanged, waiting: Sequence[ToolCallChanged] = ()) -> ToolCallChanged:

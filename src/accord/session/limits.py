@@ -119,7 +119,8 @@ class LimitedTables:
         self._grow((table, after.id), growth)
 
     def _grow(self, place: Key, growth: int) -> None:
-        if place != self._changed_last:
+        last = self._changed_last
+        if last.__class__ is not tuple or place != last:
             self._hold(place, place)
         self._weight += growth
         if self._weight > self._room:

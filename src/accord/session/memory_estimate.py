@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
 from msgspec.msgpack import Encoder
-from msgspec.structs import astuple
 
 from accord.session.content import Text, is_plain
 from accord.session.snapshots import SnapshotBytes, SnapshotList
@@ -98,10 +98,9 @@ def details_growth(table: str, before: Any, after: Any) -> int:
     """What an entity's details weigh more than before; those that are still the same are not weighed again."""
     if before is None:
         return details_weight(table, after)
-    growth = 0
-    content = CONTENT[table]
-    for name, old, new in zip(after.__struct_fields__, astuple(before), astuple(after), strict=True):
-        if new is not old and name not in content:
+    growth, details = 0, _details_getter(table, after.__class__)
+    for old, new in zip(details(before), details(after)):  # noqa: B905  # of one class; `strict` costs as much as the loop
+        if new is not old:
             growth += weigh_detail(new) - weigh_detail(old)
     return growth
 
@@ -122,6 +121,11 @@ def _details(table: str, kind: type) -> tuple[str, ...]:
     """All that an entity has, but its content; so that none can be forgotten, they are named nowhere."""
     fields: Any = getattr(kind, "__struct_fields__", None) or getattr(kind, "__slots__", ())
     return tuple(str(name) for name in fields if name not in CONTENT[table] and not name.startswith("_"))
+
+
+@cache
+def _details_getter(table: str, kind: type) -> attrgetter[tuple[Any, ...]]:
+    return attrgetter(*_details(table, kind))
 
 
 def _encoded(value: Any) -> int:

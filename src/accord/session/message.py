@@ -66,7 +66,11 @@ class Message:
             self._settle()
             self._add(block)
             return weigh_piece(block)
-        text, pieces = block.text, self._pieces
+        return self.append_text(block.text)
+
+    def append_text(self, text: str) -> int:
+        """As `append`, for a piece of plain text."""
+        pieces = self._pieces
         if pieces is None:
             self._pieces = [text]
             return PIECE + weigh_text(text)

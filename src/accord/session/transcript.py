@@ -112,6 +112,18 @@ class Transcript(LimitedTables):
             self._drop()
         return MessageChunk(message=message, content=content, patch=report, created=created)
 
+    def append_text(self, role: str, text: str) -> Message:
+        """As `apply` for a piece of plain text without an id; returns the message, which an update would carry."""
+        message = self.telling
+        if message is None or message.role != role:
+            message, _ = self._message(role, None)
+        if message is not self._changed_last:
+            self._hold(("messages", (role, message.id)), message)
+        weight = self._weight = self._weight + message.append_text(text)
+        if weight > self._room:
+            self._drop()
+        return message
+
     def begin_turn(self) -> None:
         """From now on a message without an id is a new one (AMB-72)."""
         self.telling = None

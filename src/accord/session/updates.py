@@ -295,6 +295,14 @@ class MessageChunk(UpdateFields):
         """The block's text; empty when it is not a text block."""
         return self.content.text if type(self.content) is Text else ""
 
+    @property
+    def plain_text(self) -> str | None:
+        """The block's text if there is nothing else to it: no annotations and no meta; None otherwise."""
+        content, patch = self.content, self.patch
+        if type(content) is not Text or content.annotations is not None or content.meta is not None:
+            return None
+        return content.text if patch.meta is UNSET and patch.notification_meta is UNSET else None
+
 
 class MessageChanged(UpdateFields):
     """A message was created or patched; `message` is as it was right after that, whatever came later."""
