@@ -8,8 +8,9 @@ import pytest
 
 from accord import Client, ConnectionClosed, MessageChanged, MessageChunk, RequestFailed, Text
 from accord.errors import AccordError
-from accord.session import Image, PromptChanged, replay
+from accord.session import Image, PromptChanged
 from accord.session.entities import Message
+from accord.session.replay import replay
 from accord.testing import ScriptedAgent
 from tests.client.test_foreground import arrived
 from tests.client.words import CWD

@@ -14,9 +14,10 @@ from accord.dialects.negotiation import VERSIONS, negotiate
 from accord.errors import AuthRequired, InvalidParams, InvalidRequest, MethodNotFound, NotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import HandlerResult, Peer
-from accord.session import Transcript, replay
+from accord.session import Transcript
 from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation
 from accord.session.entities import USER, Mode, Modes, Option, OptionChoice, SlashCommand, State
+from accord.session.replay import replay
 from accord.session.requests import (
     AcpRequest,
     Authenticate,

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.dialects.v1 import V1
-from accord.session import Transcript, replay
+from accord.session import Transcript
 from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import Exit, TerminalItem
+from accord.session.replay import replay
 from accord.session.updates import TerminalAppend, TerminalPatch, ToolCallAppend, ToolCallPatch, Update
 from accord.session.value import UNSET
 from tests.dialects.json_values import plain, raw

@@ -29,12 +29,12 @@ from accord.session import (
     ToolCall,
     Transcript,
     Usage,
-    replay,
 )
 from accord.session.content import text_of
 from accord.session.entities import ContentItem, Exit, Location, Notice
 from accord.session.memory_estimate import weigh, weigh_piece
 from accord.session.patch_rules import appended_content
+from accord.session.replay import replay
 from accord.session.updates import (
     CommandsPatch,
     CompactionAppend,

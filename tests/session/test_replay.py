@@ -20,9 +20,9 @@ from accord.session import (
     ToolCallChanged,
     Transcript,
     Update,
-    replay,
 )
 from accord.session.entities import Exit, TerminalSize
+from accord.session.replay import replay
 from accord.session.updates import (
     CommandsPatch,
     CompactionAppend,

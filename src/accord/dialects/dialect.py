@@ -12,13 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib import import_module
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from accord.dialects.translation_losses import Loss
 from accord.errors import InvalidParams, Malformed, MethodNotFound
 from accord.schema.method import Method, has_no_required_members
 from accord.schema.reader import Reader
@@ -27,6 +26,9 @@ from accord.session.message import Message
 from accord.session.requests import AcpNotification, AcpRequest, Initialize
 from accord.session.updates import Patch, ToolCallAppend, ToolCallChanged, ToolCallPatch, Update
 from accord.session.value import Value
+
+if TYPE_CHECKING:
+    from accord.dialects.translation_losses import Loss
 
 Side = Literal["client", "agent"]
 
@@ -198,6 +200,8 @@ class Dialect:
 
     def record_loss(self, row: str, what: str) -> None:
         """Record that this version can't express something; `row` is an id of the loss table."""
+        from accord.dialects.translation_losses import Loss  # noqa: PLC0415  # not loaded when an agent starts
+
         self.loss_counts[row] += 1
         self.losses.append(Loss(row=row, what=what))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 
 
@@ -89,4 +91,7 @@ def _row(line: str) -> LossRow:
     return LossRow(id, tuple(dialects.split(", ")), lost, instead)
 
 
-LOSSES: dict[str, LossRow] = {row.id: row for row in map(_row, _TABLE.strip().splitlines())}
+@cache
+def loss_table() -> dict[str, LossRow]:
+    """The rows by id; read when first asked for, which no agent does."""
+    return {row.id: row for row in map(_row, _TABLE.strip().splitlines())}

@@ -115,7 +115,7 @@ class InvalidRequest(RequestFailed):
 class MethodNotFound(RequestFailed):
     """The method is unknown, or was not offered."""
 
-    method = _Member[str]("method")
+    method: _Member[str] = _Member("method")
     """The name of the method."""
 
     def __init__(self, method: str) -> None:
@@ -131,9 +131,9 @@ class MethodNotFound(RequestFailed):
 class InvalidParams(RequestFailed):
     """Params are malformed, or well-formed but not acceptable; `field` names the invalid member where it is known."""
 
-    reason = _Member[str]("reason")
+    reason: _Member[str] = _Member("reason")
     """What is wrong."""
-    field = _Member[str]("field")
+    field: _Member[str] = _Member("field")
     """The invalid member, where it is known."""
 
     def __init__(self, reason: str, field: str | None = None) -> None:
@@ -155,7 +155,7 @@ class InternalError(RequestFailed):
 
     stderr_tail = ""
 
-    correlation_id = _Member[str]("correlationId")
+    correlation_id: _Member[str] = _Member("correlationId")
     """The id in the log of the peer."""
 
     def __init__(self, correlation_id: str) -> None:
@@ -222,11 +222,11 @@ class AuthRequired(RequestFailed):
 class NotFound(RequestFailed):
     """The session, terminal or resource does not exist or is no longer active."""
 
-    session_id = _Member[str]("sessionId")
+    session_id: _Member[str] = _Member("sessionId")
     """The id of a session."""
-    terminal_id = _Member[str]("terminalId")
+    terminal_id: _Member[str] = _Member("terminalId")
     """The id of a terminal."""
-    uri = _Member[str]("uri")
+    uri: _Member[str] = _Member("uri")
     """The address of a resource."""
 
     def __init__(
@@ -248,7 +248,7 @@ class VersionRefused(RequestFailed):
 
     _shown_members = ("requested", "supported")
 
-    requested = _Member[int]("requested")
+    requested: _Member[int] = _Member("requested")
     """The version that was asked for."""
 
     def __init__(self, requested: int, supported: Iterable[int]) -> None:
@@ -292,7 +292,7 @@ class RateLimited(RequestFailed):
 class Denied(RequestFailed):
     """Permission denied; `scope` names the missing permission."""
 
-    scope = _Member[str]("scope")
+    scope: _Member[str] = _Member("scope")
     """The missing permission."""
 
     def __init__(self, scope: str) -> None:
@@ -307,10 +307,10 @@ class SessionInUse(RequestFailed):
     _advice = "Close it there, or take it over"
     _shown_members = _CLAIM
 
-    session_id = _Member[str]("sessionId")
-    pid = _Member[int]("pid")
-    host = _Member[str]("host")
-    since = _Member[str]("since")
+    session_id: _Member[str] = _Member("sessionId")
+    pid: _Member[int] = _Member("pid")
+    host: _Member[str] = _Member("host")
+    since: _Member[str] = _Member("since")
 
     def __init__(self, session_id: str, pid: int, host: str, since: str) -> None:
         super().__init__(
@@ -326,7 +326,7 @@ class Fenced(RequestFailed):
     _advice = "Load the session again to continue it here"
     _shown_members = _CLAIM
 
-    session_id = _Member[str]("sessionId")
+    session_id: _Member[str] = _Member("sessionId")
 
     def __init__(
         self, session_id: str, pid: int | None = None, host: str | None = None, since: str | None = None

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
+from functools import cache
 from math import isfinite
-from typing import Any, Literal, TypeVar, Union, cast
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -30,36 +31,29 @@ from accord.jsonrpc.messages import (
     ResultResponse,
 )
 
-T = TypeVar("T")
-
 
 class Envelope(msgspec.Struct, gc=False):
     jsonrpc: Literal["2.0"]
-    id: Union[Id, UnsetType] = UNSET
-    method: Union[str, UnsetType] = UNSET
-    params: Union[Raw, UnsetType] = UNSET
-    result: Union[Raw, UnsetType] = UNSET
-    error: Union[ErrorObject, None, UnsetType] = UNSET
+    id: Id | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: ErrorObject | None | UnsetType = UNSET
 
 
 class _Members(msgspec.Struct, gc=False):
-    jsonrpc: Union[Raw, UnsetType] = UNSET
-    id: Union[Raw, UnsetType] = UNSET
-    method: Union[Raw, UnsetType] = UNSET
-    params: Union[Raw, UnsetType] = UNSET
-    result: Union[Raw, UnsetType] = UNSET
-    error: Union[Raw, UnsetType] = UNSET
+    jsonrpc: Raw | UnsetType = UNSET
+    id: Raw | UnsetType = UNSET
+    method: Raw | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
 
 
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError)
 NOT_WELL_FORMED = (*_NOT_JSON, RecursionError)
 read_envelope = msgspec.json.Decoder(Envelope).decode
-_read_members = msgspec.json.Decoder(_Members).decode
-_read_raw = msgspec.json.Decoder(Raw).decode
-_read_version: Callable[[Raw], str] = msgspec.json.Decoder(Literal["2.0"]).decode
-_read_id: Callable[[Raw], Id] = msgspec.json.Decoder(Id).decode
-_read_method: Callable[[Raw], str] = msgspec.json.Decoder(str).decode
-_read_error: Callable[[Raw], ErrorObject | None] = msgspec.json.Decoder(Union[ErrorObject, None]).decode
+
 
 kind_of: Callable[[Raw], tuple[bytes]] = cast("Any", struct.Struct("c").unpack_from)
 """The first byte of a Raw, which never starts with whitespace: the fastest test for OBJECT, ARRAY or NULL."""
@@ -107,7 +101,7 @@ def decode_malformed(frame: bytes) -> Message | Batch:
 
 def _decode_malformed(frame: bytes) -> Message | Batch:
     try:
-        value = _read_raw(frame)
+        value = _reader(Raw)(frame)
     except _NOT_JSON:
         repaired = _without_lone_surrogates(frame)
         if repaired == frame:
@@ -129,10 +123,10 @@ def _decode_entry(entry: Raw) -> Message:
 def _decode_malformed_message(value: Raw) -> Message:
     if kind_of(value) != OBJECT:
         return InvalidMessage(INVALID_REQUEST, "not an object")  # RPC-22
-    members = _read_members(value)
+    members = _reader(_Members)(value)
     if members.method is not UNSET:
         return _decode_malformed_call(members)
-    request_id, error = _read_part(members.id, _read_id), _read_part(members.error, _read_error)
+    request_id, error = _read_part(members.id, Id), _read_part(members.error, ErrorObject | None)
     if members.result is UNSET and members.error is UNSET:
         known = UNSET if isinstance(request_id, _MalformedMember) else request_id
         return InvalidMessage(INVALID_REQUEST, "neither a request nor a response", known)
@@ -140,18 +134,18 @@ def _decode_malformed_message(value: Raw) -> Message:
         return DroppedMessage("a response whose id is neither a string nor a number")
     if isinstance(error, _MalformedMember):
         return DroppedMessage("a response with a malformed error", request_id)
-    if _read_part(members.jsonrpc, _read_version) != "2.0":
+    if _read_part(members.jsonrpc, str) != "2.0":
         return DroppedMessage('a response without "jsonrpc": "2.0"', request_id)
     return classify(Envelope("2.0", request_id, UNSET, UNSET, members.result, error))
 
 
 def _decode_malformed_call(members: _Members) -> Message:
-    request_id, method = _read_part(members.id, _read_id), _read_part(members.method, _read_method)
+    request_id, method = _read_part(members.id, Id), _read_part(members.method, str)
     if isinstance(request_id, _MalformedMember):
         return InvalidMessage(INVALID_REQUEST, "the id is neither a string nor a number", is_call=True)
     if not isinstance(method, str):
         return InvalidMessage(INVALID_REQUEST, "the method is not a string", request_id, is_call=True)
-    if _read_part(members.jsonrpc, _read_version) != "2.0":  # RPC-01, AMB-30
+    if _read_part(members.jsonrpc, str) != "2.0":  # RPC-01, AMB-30
         reason = '"jsonrpc" is not "2.0"'
         return (
             DroppedMessage(reason)
@@ -168,11 +162,16 @@ class _MalformedMember:
 _MALFORMED_MEMBER = _MalformedMember()
 
 
-def _read_part(member: Raw | UnsetType, read: Callable[[Raw], T]) -> T | _MalformedMember | UnsetType:
+@cache
+def _reader(kind: Any) -> Callable[[bytes | Raw], Any]:
+    return msgspec.json.Decoder(kind).decode
+
+
+def _read_part(member: Raw | UnsetType, kind: Any) -> Any:
     if member is UNSET:
         return UNSET
     try:
-        return read(member)
+        return _reader(kind)(member)
     except msgspec.ValidationError:  # any other error means that the frame is not valid UTF-8
         return _MALFORMED_MEMBER
 

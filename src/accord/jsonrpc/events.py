@@ -5,7 +5,7 @@ Each one is a value: nothing here acts, and what should be logged is a `reason` 
 
 from __future__ import annotations
 
-from typing import TypeAlias, Union, final
+from typing import TypeAlias, final
 
 import msgspec
 from msgspec import Raw
@@ -78,15 +78,15 @@ class MessageIgnored(msgspec.Struct, gc=False):
     is_normal: bool = False
 
 
-Event: TypeAlias = Union[
-    RequestReceived,
-    NotificationReceived,
-    ResultReceived,
-    ErrorReceived,
-    CancelRequested,
-    MessageRejected,
-    MessageIgnored,
-]
+Event: TypeAlias = (
+    RequestReceived
+    | NotificationReceived
+    | ResultReceived
+    | ErrorReceived
+    | CancelRequested
+    | MessageRejected
+    | MessageIgnored
+)
 
 
 class OpenRequests(msgspec.Struct, frozen=True):

@@ -6,12 +6,12 @@ message to send, they are anything that msgspec encodes, or an object whose `__w
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, Union, final
+from typing import Any, TypeAlias, final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-Id: TypeAlias = Union[int, float, str, None]
+Id: TypeAlias = int | float | str | None
 """0 is an id and so is null; a message without an id has UNSET. RPC-07"""
 
 
@@ -65,4 +65,4 @@ class DroppedMessage(msgspec.Struct, gc=False):
     id: Id | UnsetType = UNSET
 
 
-Message: TypeAlias = Union[Request, Notification, ResultResponse, ErrorResponse, InvalidMessage, DroppedMessage]
+Message: TypeAlias = Request | Notification | ResultResponse | ErrorResponse | InvalidMessage | DroppedMessage

@@ -10,8 +10,8 @@ malformed and unknown input:
 Optional fields default to `UNSET`, never to the protocol's default, so that a message is written back as it was read.
 """
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: all wire types inherit `meta`, and msgspec compiles an annotation that is a
+# string once for each of them.
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, Union
 
 import msgspec
@@ -158,32 +158,64 @@ class DefaultTag(Marker):
 
 T = TypeVar("T")
 
-Nullable: TypeAlias = Union[T, None, UnsetType]
-"""Optional, may be null; a malformed value is an error."""
+if TYPE_CHECKING:
+    Nullable: TypeAlias = Union[T, None, UnsetType]
+    """Optional, may be null; a malformed value is an error."""
 
-Lenient: TypeAlias = Annotated[Union[T, None, UnsetType], DEFAULT_ON_ERROR]
-"""Optional, may be null; a malformed value is read as missing."""
+    Lenient: TypeAlias = Annotated[Union[T, None, UnsetType], DEFAULT_ON_ERROR]
+    """Optional, may be null; a malformed value is read as missing."""
 
-LenientText: TypeAlias = Annotated[Union[str, None, UnsetType], DEFAULT_ON_ERROR, NUMBER_IS_TEXT]
-"""Optional text, may be null; a number is read as its digits, other malformed values as missing."""
+    LenientText: TypeAlias = Annotated[Union[str, None, UnsetType], DEFAULT_ON_ERROR, NUMBER_IS_TEXT]
+    """Optional text, may be null; a number is read as its digits, other malformed values as missing."""
 
-Defaulted: TypeAlias = Annotated[Union[T, UnsetType], DEFAULT_ON_ERROR]
-"""Optional; null and malformed values are read as missing."""
+    Defaulted: TypeAlias = Annotated[Union[T, UnsetType], DEFAULT_ON_ERROR]
+    """Optional; null and malformed values are read as missing."""
 
-LenientItems: TypeAlias = Annotated[Union[list[T], None, UnsetType], DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS]
-"""Optional array, may be null; malformed items are dropped, a non-array is read as missing."""
+    LenientItems: TypeAlias = Annotated[Union[list[T], None, UnsetType], DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS]
+    """Optional array, may be null; malformed items are dropped, a non-array is read as missing."""
 
-DefaultedItems: TypeAlias = Annotated[Union[list[T], UnsetType], DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS]
-"""Optional array; malformed items are dropped, null and non-arrays are read as missing."""
+    DefaultedItems: TypeAlias = Annotated[Union[list[T], UnsetType], DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS]
+    """Optional array; malformed items are dropped, null and non-arrays are read as missing."""
 
-Items: TypeAlias = Annotated[list[T], DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS]
-"""Required array; malformed items are dropped, a non-array is read as empty."""
+    Items: TypeAlias = Annotated[list[T], DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS]
+    """Required array; malformed items are dropped, a non-array is read as empty."""
 
-ValidItems: TypeAlias = Annotated[list[T], SKIP_INVALID_ITEMS]
-"""Required array; malformed items are dropped, a non-array is an error."""
+    ValidItems: TypeAlias = Annotated[list[T], SKIP_INVALID_ITEMS]
+    """Required array; malformed items are dropped, a non-array is an error."""
 
-NullIsEmpty: TypeAlias = Annotated[Union[T, UnsetType], DEFAULT_ON_NULL]
-"""Optional array or map; null is read as empty, other malformed values are errors."""
+    NullIsEmpty: TypeAlias = Annotated[Union[T, UnsetType], DEFAULT_ON_NULL]
+    """Optional array or map; null is read as empty, other malformed values are errors."""
+else:
+
+    class _Field:
+        """As the alias above: the substitutions of `typing` take ten times as long, and an agent's start has many."""
+
+        __slots__ = ("_markers", "_others")
+
+        def __init__(self, others: Any, *markers: Marker) -> None:
+            self._others = others
+            self._markers = markers
+
+        def __getitem__(self, kind: Any) -> Any:
+            kind = kind if self._others is None else kind | self._others
+            return Annotated[(kind, *self._markers)] if self._markers else kind
+
+    class _ItemsField(_Field):
+        __slots__ = ()
+
+        def __getitem__(self, kind: Any) -> Any:
+            return super().__getitem__(list[kind])
+
+    _OR_NULL = None | UnsetType
+    Nullable = _Field(_OR_NULL)
+    Lenient = _Field(_OR_NULL, DEFAULT_ON_ERROR)
+    LenientText = Annotated[str | _OR_NULL, DEFAULT_ON_ERROR, NUMBER_IS_TEXT]
+    Defaulted = _Field(UnsetType, DEFAULT_ON_ERROR)
+    LenientItems = _ItemsField(_OR_NULL, DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS)
+    DefaultedItems = _ItemsField(UnsetType, DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS)
+    Items = _ItemsField(None, DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS)
+    ValidItems = _ItemsField(None, SKIP_INVALID_ITEMS)
+    NullIsEmpty = _Field(UnsetType, DEFAULT_ON_NULL)
 
 if TYPE_CHECKING:
     Open: TypeAlias = Union[T, Unknown]

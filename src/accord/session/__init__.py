@@ -6,7 +6,6 @@ Here are the words for reading and reporting a session. Those for asking (`reque
 
 from accord.session.content import *
 from accord.session.entities import *
-from accord.session.replay import *
 from accord.session.transcript import *
 from accord.session.updates import *
 from accord.session.value import *

@@ -19,7 +19,6 @@ import sys
 from contextlib import suppress
 
 from accord.errors import ConnectionClosed
-from accord.transports.blocking_io import ThreadReader, ThreadWriter
 from accord.transports.framing import FRAME_LIMIT, Framing
 from accord.transports.stream_pair import StreamPair
 from accord.transports.streams import (
@@ -161,7 +160,7 @@ def shared_reader(descriptor: int, on_bytes: OnBytes, on_end: OnEnd) -> ByteRead
     watchable = _watchable(descriptor, os.O_RDONLY)
     if watchable is not None:
         return LoopReader(watchable, on_bytes, on_end)
-    return ThreadReader(os.dup(descriptor), on_bytes, on_end)
+    return _thread_reader(os.dup(descriptor), on_bytes, on_end)
 
 
 def shared_writer(descriptor: int, on_broken: OnEnd) -> ByteWriter:
@@ -169,13 +168,13 @@ def shared_writer(descriptor: int, on_broken: OnEnd) -> ByteWriter:
     watchable = _watchable(descriptor, os.O_WRONLY)
     if watchable is not None:
         return LoopWriter(watchable, on_broken)
-    return ThreadWriter(os.dup(descriptor), on_broken)
+    return _thread_writer(os.dup(descriptor), on_broken)
 
 
 def private_reader(descriptor: int, on_bytes: OnBytes, on_end: OnEnd) -> ByteReader:
     """A reader of our own end of a pipe; it owns the descriptor."""
     if sys.platform == "win32":
-        return ThreadReader(descriptor, on_bytes, on_end)
+        return _thread_reader(descriptor, on_bytes, on_end)
     os.set_blocking(descriptor, False)
     return LoopReader(descriptor, on_bytes, on_end)
 
@@ -183,9 +182,21 @@ def private_reader(descriptor: int, on_bytes: OnBytes, on_end: OnEnd) -> ByteRea
 def private_writer(descriptor: int, on_broken: OnEnd) -> ByteWriter:
     """A writer to our own end of a pipe; it owns the descriptor."""
     if sys.platform == "win32":
-        return ThreadWriter(descriptor, on_broken)
+        return _thread_writer(descriptor, on_broken)
     os.set_blocking(descriptor, False)
     return LoopWriter(descriptor, on_broken)
+
+
+def _thread_reader(descriptor: int, on_bytes: OnBytes, on_end: OnEnd) -> ByteReader:
+    from accord.transports.blocking_io import ThreadReader  # noqa: PLC0415  # not loaded by an agent on pipes
+
+    return ThreadReader(descriptor, on_bytes, on_end)
+
+
+def _thread_writer(descriptor: int, on_broken: OnEnd) -> ByteWriter:
+    from accord.transports.blocking_io import ThreadWriter  # noqa: PLC0415  # as for the reader
+
+    return ThreadWriter(descriptor, on_broken)
 
 
 def _watchable(descriptor: int, access: int) -> Descriptor | None:

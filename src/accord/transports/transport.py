@@ -5,14 +5,16 @@ A frame is bytes: one JSON text without a newline. Frames keep their order. All 
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec import Struct
 
 from accord.errors import ConnectionClosed, FrameRejected
 
 HIGH_WATER = 64 * 1024
 
 
-class Identity(NamedTuple):
+class Identity(Struct, frozen=True):
     """The user at the other end, and the id of the token that proved it; None where something else did."""
 
     user: str

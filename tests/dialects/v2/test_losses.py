@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from accord.dialects.translation_losses import LOSSES
+from accord.dialects.translation_losses import loss_table
 from accord.dialects.v2 import V2
 from accord.session.capabilities import AgentCapabilities, AgentLogin, ClientCapabilities, Implementation, TerminalLogin
 from accord.session.content import Annotations, Content, ResourceLink, Text
@@ -178,4 +178,4 @@ def test_what_cannot_be_said_is_noted(row: str, what: str, say: Callable[[V2], A
 
 
 def test_each_row_of_v2_is_tested_here() -> None:
-    assert {case[0] for case in CASES} == {row.id for row in LOSSES.values() if "v2" in row.dialects}
+    assert {case[0] for case in CASES} == {row.id for row in loss_table().values() if "v2" in row.dialects}

@@ -20,9 +20,10 @@ import msgspec
 from accord.apps.console.sanitizer import encodable
 from accord.client.session import Session
 from accord.local.files import make_private_directory, open_file, read_file, write_private_file
-from accord.session import Transcript, replay
+from accord.session import Transcript
 from accord.session.content import render_text
 from accord.session.entities import USER, Message
+from accord.session.replay import replay
 from accord.session.requests import SessionSummary
 from accord.session.updates import Patch, Update
 

@@ -36,7 +36,7 @@ from accord.client.session import Session, SessionUpdate
 from accord.client.workspace.workspace import FileWrite
 from accord.errors import AccordError, AuthRequired, ConnectionClosed
 from accord.peer.event_loop import run
-from accord.session import replay
+from accord.session.replay import replay
 from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.session.updates import NoticeShown
 

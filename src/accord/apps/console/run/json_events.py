@@ -22,11 +22,12 @@ from accord.apps.console.sanitizer import escape_json
 from accord.apps.console.tool_input import affected_files, command_line
 from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session
-from accord.session import replay, updates
+from accord.session import updates
 from accord.session.content import Content, Text
 from accord.session.entities import AGENT, PENDING, THOUGHT, USER, Message, Terminal, ToolCall
 from accord.session.limits import LimitedDict
 from accord.session.memory_estimate import weigh
+from accord.session.replay import replay
 from accord.session.requests import (
     CommandSubject,
     InitializeResult,

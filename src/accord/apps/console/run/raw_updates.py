@@ -13,9 +13,9 @@ from accord.client.session import Session
 from accord.dialects.negotiation import load_dialect
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.messages import Notification
-from accord.session import replay
 from accord.session.capabilities import ClientCapabilities
 from accord.session.memory_estimate import weigh
+from accord.session.replay import replay
 from accord.session.requests import InitializeResult
 from accord.session.updates import StateChanged, Update
 

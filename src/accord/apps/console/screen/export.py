@@ -11,9 +11,9 @@ import msgspec
 from accord.apps.console.screen.drawing.hunks import FileDiff, file_diffs
 from accord.apps.console.tool_input import command_lines, remaining_action
 from accord.local.paths import expand_path, file_kind
-from accord.session import replay
 from accord.session.content import render_text
 from accord.session.entities import THOUGHT, USER, Compaction, ContentItem, Message, Plan, TerminalItem, ToolCall
+from accord.session.replay import replay
 from accord.session.transcript import Transcript
 from accord.session.updates import UnknownPatch
 

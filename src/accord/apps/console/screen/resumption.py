@@ -18,8 +18,8 @@ from accord.apps.console.session_choice import KnownSessions
 from accord.client.client import Client
 from accord.client.session import Session
 from accord.errors import MethodNotFound
-from accord.session import replay
 from accord.session.mcp_servers import McpServer
+from accord.session.replay import replay
 from accord.transports.installation import program_command
 
 OpenIn: TypeAlias = Callable[[SessionTab, Callable[[], Awaitable[Session]]], Awaitable[bool]]
