@@ -19,6 +19,7 @@ from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from accord.errors import InvalidParams, Malformed, MethodNotFound
+from accord.jsonrpc.codec import NULL, OBJECT, kind_of
 from accord.schema.method import Method, has_no_required_members
 from accord.schema.reader import Reader
 from accord.session.capabilities import ClientCapabilities
@@ -44,6 +45,7 @@ UpdatesToWire: TypeAlias = Mapping[type[Any], Callable[[Any, str, Any], list[Any
 UpdatesFromWire: TypeAlias = Mapping[type[Any], Callable[[Any, Any], list[Patch]]]
 """By type of wire update, a function of the dialect and the wire update: the patches in it."""
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 _EMPTY = (b"null", b"[]")
@@ -59,6 +61,18 @@ class BoundedList(list[T]):
         super().append(item)
         if len(self) > 2 * self.LIMIT:
             del self[: -self.LIMIT]
+
+
+class Cache(dict[K, T]):
+    """A dictionary that makes missing values: a hit takes no call."""
+
+    def __init__(self, make: Callable[[K], T]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: K) -> T:
+        value = self[key] = self._make(key)
+        return value
 
 
 class RequestConverter(msgspec.Struct, frozen=True, gc=False):
@@ -165,7 +179,8 @@ class Dialect:
         """How often each row of the loss table occurred."""
         self.notes: list[str] = BoundedList()
         """The newest errors that were tolerated in reading."""
-        self._readers: dict[Any, Reader[Any]] = {}
+        self._readers: Cache[Any, Reader[Any]] = Cache(self._make_reader)
+        self._converters: Cache[type[AcpRequest], RequestConverter] = Cache(self._find_converter)
 
     @classmethod
     def load_tables(cls) -> None:
@@ -190,14 +205,6 @@ class Dialect:
     def _update_reader(self) -> Reader[Any]:
         return Reader(self.UPDATE_PARAMS, strict=self.strict)
 
-    def _converter(self, request: AcpRequest) -> RequestConverter:
-        if type(request) is Initialize:
-            return self.INITIALIZE
-        converter = self.REQUESTS.get(type(request))
-        if converter is None:
-            raise MethodNotFound(type(request).__name__)
-        return converter
-
     def record_loss(self, row: str, what: str) -> None:
         """Record that this version can't express something; `row` is an id of the loss table."""
         from accord.dialects.translation_losses import Loss  # noqa: PLC0415  # not loaded when an agent starts
@@ -207,7 +214,7 @@ class Dialect:
 
     def request_to_wire(self, request: AcpRequest) -> tuple[str, Any]:
         """The method and params of a request; MethodNotFound when this version has no such method."""
-        converter = self._converter(request)
+        converter = self._converters[type(request)]
         return converter.method, converter.to_wire(self, request)
 
     def request_from_wire(self, method: str, params: Raw, sender: Side) -> AcpRequest:
@@ -219,25 +226,27 @@ class Dialect:
         if converter is None or entry is None or entry.sender not in (sender, "either"):
             raise MethodNotFound(method)
         try:
-            return converter.from_wire(self, self._reader(entry.params).decode(params, self.notes))
+            return converter.from_wire(self, self._readers[entry.params].decode(params, self.notes))
         except Malformed as error:
             raise InvalidParams(error.reason, field=error.path.removeprefix("$").removeprefix(".") or None) from error
 
     def result_to_wire(self, request: AcpRequest, result: Value) -> Any:
         """The JSON-RPC result of a request."""
-        return self._converter(request).result_to_wire(self, request, result)
+        return self._converters[type(request)].result_to_wire(self, request, result)
 
     def result_from_wire(self, request: AcpRequest, response: Raw) -> Any:
         """The typed result of a request of ours, a `request.result_type`; Malformed when it can't be read."""
-        converter = self._converter(request)
+        converter = self._converters[type(request)]
         method = self.INITIALIZE_METHOD if converter is self.INITIALIZE else self.METHODS[converter.method]
-        if len(response) <= 4 and bytes(response) in _EMPTY and self._may_be_empty(method, bytes(response)):
+        if kind_of(response) != OBJECT and self._is_empty(method, response):
             response = Raw(b"{}")  # AMB-01..05, FN-103
-        return converter.result_from_wire(self, request, self._reader(method.result).decode(response, self.notes))
+        return converter.result_from_wire(self, request, self._readers[method.result].decode(response, self.notes))
 
-    def _may_be_empty(self, method: Method, response: bytes) -> bool:
+    def _is_empty(self, method: Method, response: Raw) -> bool:
+        if len(response) > 4 or bytes(response) not in _EMPTY:
+            return False
         if self.strict:
-            return method.shows_null_result and response == b"null"
+            return method.shows_null_result and kind_of(response) == NULL
         return has_no_required_members(self._lenient_type(method.result))
 
     def _lenient_type(self, wire_type: Any) -> Any:
@@ -256,7 +265,7 @@ class Dialect:
         converter, entry = self._notification_by_method.get(method), self.METHODS.get(method)
         if converter is None or entry is None or entry.sender not in (sender, "either"):
             return None
-        return converter.from_wire(self, self._reader(entry.params).decode(params, self.notes))
+        return converter.from_wire(self, self._readers[entry.params].decode(params, self.notes))
 
     def update_to_wire(self, session_id: str, update: Update) -> list[Any]:
         """The params of the `session/update` notifications that express an update."""
@@ -291,8 +300,11 @@ class Dialect:
         patch = ToolCallPatch(id=call.id) if isinstance(update.patch, ToolCallAppend) else update.patch
         return ToolCallChanged(call=call, patch=replace(patch, status="failed"), created=update.created)
 
-    def _reader(self, wire_type: Any) -> Reader[Any]:
-        reader = self._readers.get(wire_type)
-        if reader is None:
-            reader = self._readers[wire_type] = Reader(self._lenient_type(wire_type), strict=self.strict)
-        return reader
+    def _make_reader(self, wire_type: Any) -> Reader[Any]:
+        return Reader(self._lenient_type(wire_type), strict=self.strict)
+
+    def _find_converter(self, request_type: type[AcpRequest]) -> RequestConverter:
+        converter = self.INITIALIZE if request_type is Initialize else self.REQUESTS.get(request_type)
+        if converter is None:
+            raise MethodNotFound(request_type.__name__)
+        return converter

@@ -30,16 +30,16 @@ class StructConverter(Generic[S]):
         self._names = [names for names in names.items() if names[1] in wire_type.__struct_fields__]
 
     def to_wire(self, value: S, **members: Any) -> Any:
-        copies = {wire: member for name, wire in self._names if (member := getattr(value, name)) is not None}
-        return self._wire_type(**(copies | members if members else copies))
+        for name, wire in self._names:
+            if (member := getattr(value, name)) is not None:
+                members.setdefault(wire, member)
+        return self._wire_type(**members)
 
     def from_wire(self, wire_value: Any, **members: Any) -> S:
-        copies = {
-            name: member
-            for name, wire in self._names
-            if (member := getattr(wire_value, wire)) is not UNSET and member is not None
-        }
-        return self._session_type(**(copies | members if members else copies))
+        for name, wire in self._names:
+            if (member := getattr(wire_value, wire)) is not UNSET and member is not None:
+                members.setdefault(name, member)
+        return self._session_type(**members)
 
 
 def copied_request(

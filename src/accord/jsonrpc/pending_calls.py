@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -89,7 +89,7 @@ class PendingCalls:
         """Whether requests may have null and fractional ids; not in v2."""
         self._correlation_ids = correlation_ids or (f"response-{number}" for number in count(1))
         self._next_id = 0
-        self._outbound: dict[Id, tuple[int, str]] = {}
+        self._outbound: dict[Id, str] = {}  # the methods, by our ids
         self._forgotten: dict[Id, None] = {}
         self._inbound: dict[Id | InboundRequest, InboundRequest] = {}
         self._is_closed = False
@@ -116,7 +116,7 @@ class PendingCalls:
         request_id = self._next_id
         frame = encode(Request(request_id, method, params))
         self._next_id = request_id + 1
-        self._outbound[request_id] = (request_id, method)
+        self._outbound[request_id] = method
         return request_id, frame
 
     def notify(self, method: str, params: Any = UNSET) -> bytes:
@@ -133,7 +133,7 @@ class PendingCalls:
         first_id = self._next_id
         for message in messages:
             if isinstance(message, Request):
-                self._outbound[self._next_id] = (self._next_id, message.method)
+                self._outbound[self._next_id] = message.method
                 self._next_id += 1
         return list(range(first_id, self._next_id)), frame
 
@@ -170,7 +170,8 @@ class PendingCalls:
 
     def close(self) -> OpenRequests:
         """End the connection. The open requests of both directions; from now on nothing is received or sent."""
-        open_requests = OpenRequests(dict(self._outbound.values()), list(self._inbound.values()))
+        outbound = cast("dict[int, str]", self._outbound)
+        open_requests = OpenRequests(outbound, list(self._inbound.values()))
         self._outbound, self._inbound, self._forgotten = {}, {}, {}
         self._is_closed = True
         return open_requests
@@ -188,9 +189,9 @@ class PendingCalls:
         method, params, request_id = envelope.method, envelope.params, envelope.id
         if method is UNSET:
             if envelope.error is UNSET and envelope.result is not UNSET and type(request_id) is int:
-                pending = self._outbound.pop(request_id, None)
-                if pending is not None:
-                    return (ResultReceived(*pending, envelope.result),)
+                pending_method = self._outbound.pop(request_id, None)
+                if pending_method is not None:
+                    return (ResultReceived(request_id, pending_method, envelope.result),)
         elif method and params is not UNSET and kind_of(params) == OBJECT and method[0] != "$":
             if request_id is UNSET:
                 return (Notification(method, params),)
@@ -250,12 +251,13 @@ class PendingCalls:
         return CancelRequested(request)
 
     def _receive_response(self, request_id: Id, outcome: Raw | RequestFailed | Malformed) -> Sequence[Event]:
-        pending = self._outbound.pop(request_id, None)  # RPC-60
-        if pending is None:
+        method = self._outbound.pop(request_id, None)  # RPC-60
+        if method is None:
             return (self._unexpected_response(request_id, outcome),)
+        own_id = int(cast("int | float", request_id))  # JSON does not distinguish 7 and 7.0
         if isinstance(outcome, Raw):
-            return (ResultReceived(*pending, outcome),)
-        return (ErrorReceived(*pending, outcome),)
+            return (ResultReceived(own_id, method, outcome),)
+        return (ErrorReceived(own_id, method, outcome),)
 
     def _unexpected_response(self, request_id: Id, outcome: Raw | RequestFailed | Malformed) -> MessageIgnored:
         if request_id in self._forgotten:

@@ -264,6 +264,7 @@ class Peer:
     def frames_received(self, frames: Sequence[bytes]) -> None:
         """Called by the transport, with frames in wire order."""
         receive, fast_path, on_frame = self._pending.receive, self.fast_path, self._on_frame
+        settle = self._outbound.settle
         for frame in frames:
             if on_frame is not None:
                 self._observe(on_frame, "received", frame)
@@ -275,10 +276,10 @@ class Peer:
                     self._rejected.add_failed("a notification", error)
                     continue
             for event in receive(frame):
-                if type(event) is NotificationReceived:
+                if type(event) is ResultReceived:
+                    settle(event.id, event.result)
+                elif type(event) is NotificationReceived:
                     self._notification_received(event)
-                elif type(event) is ResultReceived:
-                    self._outbound.settle(event.id, event.result)
                 elif type(event) is RequestReceived:
                     self._request_received(event)
                 else:
