@@ -8,10 +8,14 @@ import pytest
 from rich.color import Color
 from textual.widgets import Input
 
+from accord import Agent, Turn
 from accord.testing import ScriptedAgent
+from tests.apps.console.screen import looks
 from tests.apps.console.screen.looks import cells
 from tests.apps.console.screen.stage import Stage, opened
 from tests.apps.console.screen.test_permission_bar import asker
+
+SIGNS = set("─│╭╮╰╯▌▸● ")
 
 
 def colours(stage: Stage) -> set[Color]:
@@ -155,3 +159,75 @@ async def test_the_chosen_line_of_a_list_is_marked_in_the_sixteen_colours(theme,
             for name in (f"● {theme}", "dracula")
         ]
         assert grounds[0] != grounds[1]
+
+
+async def test_the_completions_and_the_line_about_new_text_are_repainted_too(tmp_path):
+    async with opened(ScriptedAgent(1), tmp_path) as stage:
+        stage.app.main.new_text.show(True, stage.app.palette)
+        stage.app.main.mount(stage.app.main.new_text)
+        await stage.type("/he")
+        await stage.shows("▸ /help", "new text below")
+        dark = colours(stage)
+        stage.app.theme = "accord-light"
+        await stage.until(lambda: stage.app.palette.accent.color not in dark)
+        await stage.shows("▸ /help", "new text below")
+        assert not dark & colours(stage), "something is still painted in the colours of the other theme"
+
+
+@pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
+async def test_no_text_has_a_colour_that_most_terminals_make_too_like_the_ground(theme, tmp_path):
+    """Blue on black, and yellow on white."""
+    async with opened(looks.agent, tmp_path, theme=theme, size=(120, 40)) as stage:
+        await stage.send("everything")
+        await stage.idle()
+        await stage.press("ctrl+o", "ctrl+t")
+        unreadable = 4 if theme == "ansi-dark" else 3
+        for _ in range(2):
+            numbers = {
+                style.color.number: text for text, style in cells(stage.app) if style.color and not set(text) <= SIGNS
+            }
+            assert 2 in numbers
+            assert unreadable not in numbers, numbers
+            await stage.press("pageup")
+
+
+@pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
+async def test_the_marks_of_a_form_can_be_seen_in_the_sixteen_colours(theme, tmp_path):
+    fields = {
+        "loud": {"type": "boolean", "title": "Loud", "default": True},
+        "tags": {"type": "array", "title": "Tags", "items": {"type": "string", "enum": ["a", "b"]}, "default": ["a"]},
+    }
+    agent = Agent("asker", version="1")
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        await turn.ask("Which?", fields)
+
+    async with opened(agent, tmp_path, theme=theme) as stage:
+        await stage.send("Go")
+        await stage.shows("Tags")
+        marks = [style for text, style in cells(stage.app) if text == "✓"]
+        assert [style.color and style.color.name for style in marks] == ["color(0)", "color(0)"]
+
+
+async def test_a_list_in_a_form_shows_where_it_is_only_while_it_has_the_focus(tmp_path):
+    fields = {
+        "name": {"type": "string", "title": "Name"},
+        "tags": {"type": "array", "title": "Tags", "items": {"type": "string", "enum": ["alpha", "beta"]}},
+    }
+    agent = Agent("asker", version="1")
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        await turn.ask("Which?", fields)
+
+    def grounds(stage: Stage) -> set[Any]:
+        return {style.bgcolor for text, style in cells(stage.app) if text.strip() in ("alpha", "beta")}
+
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
+        await stage.shows("alpha")
+        assert len(grounds(stage)) == 1
+        await stage.press("tab")
+        await stage.until(lambda: len(grounds(stage)) == 2)

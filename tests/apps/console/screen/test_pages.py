@@ -14,6 +14,7 @@ from accord.apps.console.screen.key_bindings import KEYS
 from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.session.entities import Diff, FileChange
 from accord.session.updates import MessageAppend
+from accord.store.memory import MemoryStore
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen import looks
 from tests.apps.console.screen.stage import opened
@@ -335,3 +336,42 @@ async def test_new_text_names_the_key_that_the_settings_give(tmp_path):
         async with opened(editor(), tmp_path, keys=keys) as stage:
             stage.app.main.new_text.show(True, stage.app.palette)
             assert stage.app.main.new_text.content.plain == told
+
+
+async def test_the_keys_and_commands_of_the_palette_are_in_one_column_at_80_columns(tmp_path):
+    async with opened(editor(), tmp_path, size=(80, 24)) as stage:
+        await stage.press("ctrl+p")
+        await stage.shows("Commands")
+        commands = list(stage.app.palette_commands())
+        keys = {command.help for command in commands if command.help}
+        columns: dict[str, int] = {}
+        for _ in commands:
+            for line in stage.lines:
+                shown = line.strip("│┃▁▂▃▄▅▆▇█ ").rpartition("  ")[2]
+                columns |= {shown: line.index(f"  {shown}")} if shown in keys else {}
+            await stage.press("down")
+        assert columns.keys() == keys
+        assert len(set(columns.values())) == 1, columns
+
+
+@pytest.mark.parametrize("key", ["f3", "ctrl+p", "ctrl+r"])
+async def test_the_hint_of_a_page_fits_into_80_columns(tmp_path, key):
+    agent = Agent("keeper", version="1", store=MemoryStore())
+    agent.prompt(_say)
+    async with opened(agent, tmp_path, size=(80, 24)) as stage:
+        await stage.send("Go")
+        await stage.idle()
+        await stage.press(key)
+        await stage.until(lambda: stage.app.screen is not stage.app.main)
+        await stage.shows("Esc close" if key != "f3" else "Ctrl+F fork · Ctrl+X delete · Esc close")
+        (hint,) = stage.app.screen.query(".hint")
+        assert hint.size.height == 1
+
+
+async def test_a_long_note_has_the_margins_of_the_text(tmp_path):
+    async with opened(editor(), tmp_path, size=(80, 24)) as stage:
+        stage.tab.add_note("a note of many words " * 9)
+        await stage.shows("a note of many words")
+        lines = [line for line in stage.lines if "words" in line]
+        assert len(lines) > 2
+        assert all(line.startswith("  ") and not line.startswith("   ") for line in lines)

@@ -142,6 +142,36 @@ async def test_what_arrives_during_a_search_is_searched_too(tmp_path):
         assert selected(stage) == ["Fish"]
 
 
+async def test_the_selected_match_stays_selected_when_the_terminal_has_another_size(tmp_path):
+    agent = ScriptedAgent(1)
+    async with opened(agent, tmp_path, size=(120, 40)) as stage:
+        text = "one needle and many words, then a needle " * 9
+        agent.update("agent_message_chunk", content={"type": "text", "text": text})
+        await stage.shows("then a needle")
+        await stage.press("ctrl+f")
+        await stage.type("needle")
+        await found(stage, "18 of 18")
+        await stage.press("up")
+        await found(stage, "17 of 18")
+        search = stage.app.conversation._search
+        before = search.matches
+        await stage.pilot.resize_terminal(60, 30)
+        await stage.until(lambda: search.matches != before)
+        await stage.settled()
+        assert "17 of 18" in stage.text
+        assert selected(stage) == ["needle"]
+
+
+def test_a_match_is_found_again_when_its_block_is_drawn_with_another_width():
+    words = said("one needle and many words, then a needle " * 9)
+    search = Search("needle")
+    fourth = searched(search, [words], 80)[3]
+    narrow = searched(search, [words], 30)
+    assert fourth not in narrow
+    assert search.found_again(fourth) is narrow[3]
+    assert search.found_again(narrow[3]) is narrow[3]
+
+
 async def test_esc_ends_the_search_before_it_stops_the_agent_and_ctrl_c_stops_at_once(tmp_path):
     agent = ScriptedAgent(1)
     agent.on("session/prompt", None)

@@ -350,7 +350,7 @@ async def test_a_session_of_another_directory_is_taken_up_or_forked_there(tmp_pa
         await stage.press(key)
         await stage.until(lambda: stage.tab is not first and stage.tab.is_open)
         assert agent.calls(method)[0].params["cwd"] == str(tmp_path / "there")
-        assert f"this session works in {tmp_path / 'there'}" in stage.conversation.replace("\n", " ")
+        assert f"this session works in {tmp_path / 'there'}" in " ".join(stage.conversation.split())
         await stage.type("@no")
         await stage.shows("notes.txt")
         await stage.press("tab", "enter")

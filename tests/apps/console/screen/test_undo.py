@@ -150,6 +150,7 @@ async def test_what_the_user_has_edited_since_is_not_overwritten_without_a_quest
         await stage.shows("You are asked before these are overwritten:", "edited (edited since)")
         await stage.press("enter")
         await stage.shows("1 file was edited after the turn", "Keep these files", "Overwrite them")
+        assert "search" not in stage.text  # in two lines
         await stage.press(*{"keep": ["enter"], "overwrite": ["down", "enter"], None: ["escape"]}[answer])
         if answer is None:
             await stage.pilot.pause()

@@ -433,13 +433,13 @@ class ScreenApp(App[int]):
                 action = getattr(self if namespace else self.main, f"action_{name}")
                 title = f"{binding.description[:1].upper()}{binding.description[1:]}"
                 yield SystemCommand(title, self.key_bindings.label(binding.id or ""), action)
-        yield SystemCommand("Theme", "choose a colour theme", self.action_theme)
-        yield SystemCommand("Undo", "go back to the files before a turn", self.action_undo)
-        yield SystemCommand("Export", "the conversation as Markdown", lambda: self.commands.export("md"))
-        yield SystemCommand("Export as JSON", "the whole transcript", lambda: self.commands.export("json"))
-        yield SystemCommand("Paste picture", "from the clipboard", self.prompt_controller.paste)
-        yield SystemCommand("Forget", "choices you made for always", self.commands.forget_choices)
-        yield SystemCommand("Log in", "to the agent", self.action_login)
+        yield SystemCommand("Theme: choose the colours", "/theme", self.action_theme)
+        yield SystemCommand("Undo: go back to the files before a turn", "/undo", self.action_undo)
+        yield SystemCommand("Export the conversation as Markdown", "/export md", lambda: self.commands.export("md"))
+        yield SystemCommand("Export the whole transcript as JSON", "/export json", lambda: self.commands.export("json"))
+        yield SystemCommand("Paste a picture from the clipboard", "Ctrl+V", self.prompt_controller.paste)
+        yield SystemCommand("Forget the choices you made for always", "", self.commands.forget_choices)
+        yield SystemCommand("Log in to the agent", "/login", self.action_login)
 
 
 def _load_drawing() -> None:

@@ -165,6 +165,8 @@ class ScreenRefresh:
         palette = self._screen.palette
         self._main.conversation.palette = palette
         self._main.questions.set_palette(palette)
+        self._main.completion.set_palette(palette)
+        self._main.new_text.set_palette(palette)
         for what in ("plan", "queue"):
             self.tab_changed(self._screen.tab, what)
 

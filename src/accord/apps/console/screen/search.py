@@ -47,6 +47,8 @@ class Match(msgspec.Struct, frozen=True):
     part: int
     line: int
     start: int
+    number: int
+    """Of the matches in the block, from 0."""
 
 
 class _SearchedBlock(msgspec.Struct, frozen=True):
@@ -102,6 +104,11 @@ class Search:
         found = (self._searched.get(id(block)) for block in self._blocks)
         return [match for each in found if each is not None for match in each.matches]
 
+    def found_again(self, match: Match) -> Match:
+        """The same match after its block was drawn with other lines: the one with the same number in the block."""
+        searched = self._searched.get(id(match.block))
+        return match if searched is None or not searched.matches else searched.matches[: match.number + 1][-1]
+
     def _search(self, blocks: Sequence[Block], canvas: Canvas) -> Iterator[None]:
         count = len(self.matches)
         for block in blocks:
@@ -112,7 +119,7 @@ class Search:
             version = block.version
             if count < MOST_MATCHES and self._may_be_in(block):
                 for index, part in enumerate(block.unfolded_parts(canvas)):
-                    matches += self._matches(block, index, part, canvas)
+                    matches += self._matches(block, index, part, canvas, len(matches))
                     yield
             count += len(matches) - (0 if known is None else len(known.matches))
             self._searched[id(block)] = _SearchedBlock(block, version, canvas, matches)
@@ -128,15 +135,16 @@ class Search:
         text = source.casefold()
         return all(word in text for word in self._words)
 
-    def _matches(self, block: Block, index: int, part: Part, canvas: Canvas) -> Iterator[Match]:
+    def _matches(self, block: Block, index: int, part: Part, canvas: Canvas, count: int) -> Iterator[Match]:
+        """`count`: those in the parts above."""
         was_drawn, height = part.is_drawn, part.height
         lines = part.lines(canvas)
         self.has_measured = self.has_measured or part.height != height
         if not was_drawn:
             part.drop_lines()
         text = _text_of(lines)
-        for found in self._pattern.finditer(text):
-            yield Match(block, index, text.count("\n", 0, found.start()), found.start())
+        for number, found in enumerate(self._pattern.finditer(text), count):
+            yield Match(block, index, text.count("\n", 0, found.start()), found.start(), number)
 
     def spans(self, lines: Sequence[Strip]) -> Iterator[tuple[int, list[Span]]]:
         """Each match in the lines of a part: its position, and where to highlight it, line by line."""

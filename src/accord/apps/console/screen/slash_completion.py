@@ -58,6 +58,10 @@ class CompletionPanel(Panel):
         self._completions, self._palette = list(completions), palette
         self._draw()
 
+    def set_palette(self, palette: Palette) -> None:
+        self._palette = palette
+        self._draw()
+
     def move(self, step: int) -> None:
         if self._completions:
             self._index = (self._index + step) % len(self._completions)

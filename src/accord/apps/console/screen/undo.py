@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from accord.apps.console.file_changes import short_path
 from accord.apps.console.sanitizer import exact_line, one_line
 from accord.apps.console.screen.context import ScreenContext
-from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
+from accord.apps.console.screen.pages.choice_page import Entry, QuestionPage
 from accord.apps.console.screen.pages.undo_page import Preview, UndoPage, read_diffs
 from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.session_files import MEMORY, SessionFiles, compare, named_lines, restore, summary
@@ -216,7 +216,7 @@ class UndoController:
             Entry("overwrite", "Overwrite them", "a checkpoint keeps them if it can"),
         ]
         count = f"{len(edited)} file{'s were' if len(edited) != 1 else ' was'}"
-        return await self._screen.ask_page(ChoicePage(f"{count} edited after the turn", entries))
+        return await self._screen.ask_page(QuestionPage(f"{count} edited after the turn", entries))
 
     def _tell_result(
         self, tab: SessionTab, turn: CheckpointedTurn, changes: Sequence[Change], failures: dict[str, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from accord.apps.console.screen.drawing.diffs import SIDE_BY_SIDE, diff_parts
+from accord.apps.console.screen.drawing.diffs import SIDE_BY_SIDE, diff_parts, file_heading
 from accord.apps.console.screen.drawing.hunks import file_diffs, match_lines, word_changes
 from accord.session.diffs import git_patch
 from accord.session.entities import Diff, DiffPatch, FileChange
@@ -114,3 +114,11 @@ def test_the_end_of_a_very_long_line_is_shown_or_said_to_be_missing():
     drawn = "".join(line[7:] for line in texts(draw_diff(diff, canvas(100))))
     assert text in drawn
     assert "… 5 more characters" in drawn
+
+
+def test_the_operation_in_the_heading_of_a_file_does_not_look_like_its_name():
+    (diff,) = file_diffs([Diff(changes=[FileChange(operation="delete", path="/w/a.py", old_text="old\n")])])
+    page = canvas(80)
+    styles = {text.strip(): style for text, style, _ in page.fold(file_heading(diff, "/w", page.palette))[0]}
+    assert styles["a.py"] == page.palette.heading
+    assert styles["delete"] == page.palette.muted

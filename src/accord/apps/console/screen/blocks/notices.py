@@ -38,7 +38,7 @@ class NoteBlock(Block):
         rule = max(2, (canvas.width - len(text) - 4) // 2) if len(text) < canvas.width - 8 else 0
         line = Text.assemble(("─" * rule, canvas.palette.faint), f" {text} ", ("─" * rule, canvas.palette.faint))
         line.style = canvas.palette.muted
-        return canvas.wrap(line)
+        return canvas.wrap(line) if rule else indent(canvas.narrower(INDENT + 1).wrap(Text(text, line.style)))
 
 
 class ErrorBlock(Block):

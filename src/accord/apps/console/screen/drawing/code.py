@@ -93,6 +93,8 @@ def _style(palette: Palette, kind: Any) -> Style:
 
     style = Syntax.get_theme(palette.syntax).get_style_for_token(kind)
     color = style.color
+    if color is not None and color.name == "yellow" and palette.syntax == "ansi_light":
+        color = Style(color="magenta").color  # yellow can't be read on white in any terminal
     if color is not None and palette.grounds:
         color = readable_color(Color.from_rich_color(color), palette.grounds).rich_color
-    return Style(color=color, bold=style.bold or None, italic=style.italic or None)
+    return Style(color=color, bold=style.bold or None, italic=style.italic or None, dim=style.dim or None)

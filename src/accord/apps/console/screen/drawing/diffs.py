@@ -39,7 +39,7 @@ def change_counts(added: int, removed: int, palette: Palette) -> Text:
 def file_heading(diff: FileDiff, cwd: str, palette: Palette) -> Text:
     """The file's name, its old name if it is moved, the size of the change, and the operation."""
     old_name = "" if diff.old_path is None else f"{exact_line(short_path(diff.old_path, cwd))} → "
-    heading = Text(f"{old_name}{exact_line(short_path(diff.path, cwd))}  ", palette.heading)
+    heading = Text.assemble((f"{old_name}{exact_line(short_path(diff.path, cwd))}  ", palette.heading))
     heading.append_text(change_counts(diff.added, diff.removed, palette))
     what = " ".join(filter(None, ["" if diff.operation == "modify" else diff.operation, diff.kind]))
     return heading.append(f"  {exact_line(what)}" if what else "", palette.muted)

@@ -118,6 +118,8 @@ def _truecolor_palette(colors: Mapping[str, Color], dark: bool) -> Palette:
 def _ansi_palette(colors: Mapping[str, Color], dark: bool) -> Palette:
     """The terminal's own sixteen colours."""
     good, bad, accent = colors["success"], colors["error"], colors["accent"]
+    # Many terminals have a dark blue that can hardly be read on black.
+    heading = Style(color="bright_blue", bold=True) if dark else _style(colors["primary"], bold=True)
     return Palette(
         text=Style(),
         muted=Style(dim=True),
@@ -128,14 +130,14 @@ def _ansi_palette(colors: Mapping[str, Color], dark: bool) -> Palette:
         good=_style(good),
         bad=_style(bad),
         warning=_style(colors["warning"]),
-        heading=_style(colors["primary"], bold=True),
+        heading=heading,
         code=_style(accent),
         panel=Style(),
         added=_style(good),
         removed=_style(bad),
         added_word=_style(good, bold=True, underline=True),
         removed_word=_style(bad, bold=True, underline=True),
-        cursor=_style(colors["primary"], bold=True),
+        cursor=heading,
         found=Style(reverse=True),
         found_here=_style(colors["warning"], bold=True, underline=True) + Style(reverse=True),
         syntax="ansi_dark" if dark else "ansi_light",

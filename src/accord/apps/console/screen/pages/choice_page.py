@@ -20,8 +20,8 @@ from accord.apps.console.sanitizer import one_line
 
 _HEIGHT = 45
 """The most lines of the list, in percent of the terminal."""
-_WIDEST_TITLE = 30
-"""Cells. If all titles are at most so wide, the details after them are in a column."""
+_WIDEST_TITLE, _WIDEST_LINE = 30, 66
+"""Cells. If all titles, or the lines with a column, are at most so wide, the details after the titles are in a column."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class ChoicePage(ModalScreen[str | None]):
         ("down", "move(1)", "Down"),
         ("up", "move(-1)", "Up"),
     ]
-    AUTO_FOCUS = "Input"
+    AUTO_FOCUS = "Input, OptionList"
     hint = "type to search · Enter choose · Esc close"
 
     def __init__(self, title: str, entries: Sequence[Entry], *, current: str | None = None) -> None:
@@ -49,21 +49,27 @@ class ChoicePage(ModalScreen[str | None]):
         self._entries = list(entries)
         self._current = current
         self._matches: list[Entry] = []
-        widths = [cell_len(_shown(entry.title)) for entry in entries if entry.detail]
-        self._column = max(widths, default=0) if max(widths, default=0) <= _WIDEST_TITLE else 0
+        detailed = [entry for entry in entries if entry.detail]
+        title_width = max((cell_len(_shown(entry.title)) for entry in detailed), default=0)
+        width = title_width + max((cell_len(_shown(entry.detail)) for entry in detailed), default=0)
+        self._column = title_width if title_width <= _WIDEST_TITLE or width <= _WIDEST_LINE else 0
         """The width of the titles, if the details are in a column."""
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="page"):
             yield Static(Text(one_line(self._title), "bold"), classes="title", markup=False)
-            yield Input(placeholder="search", compact=True)
+            yield from self.compose_search()
             yield OptionList(markup=False, compact=True)
             yield Static(Text(self.hint), classes="hint", markup=False)
 
+    def compose_search(self) -> ComposeResult:
+        yield Input(placeholder="search", compact=True)
+
     def on_mount(self) -> None:
-        self.query_one(OptionList).can_focus = False
+        fields = self.query(Input)
+        self.query_one(OptionList).can_focus = not fields
         self._set_height()
-        self._filter(self.query_one(Input).value)
+        self._filter("".join(field.value for field in fields))
 
     def on_resize(self) -> None:
         self._set_height()
@@ -119,6 +125,15 @@ class ChoicePage(ModalScreen[str | None]):
             return line
         line.pad_right(max(0, self._column + len(mark) - line.cell_len))
         return line.append(f"  {_shown(entry.detail)}", "dim")
+
+
+class QuestionPage(ChoicePage):
+    """A question with a few answers, which nobody has to search."""
+
+    hint = "↑↓ select · Enter choose · Esc close"
+
+    def compose_search(self) -> ComposeResult:
+        return iter(())
 
 
 def _shown(text: str) -> str:

@@ -12,7 +12,7 @@ from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.agent import ScreenAgent
 from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.options import is_agent_ready
-from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
+from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry, QuestionPage
 from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.screen.tabs import Tabs
 from accord.apps.console.session_choice import KnownSession, local_time, used_first
@@ -124,7 +124,7 @@ class SavedSessions:
         and_tab = "" if tab is None else ", and close its tab"
         answers = [Entry("keep", "Keep it"), Entry("delete", "Delete it", f"permanently{and_tab}")]
         title = one_line(session.title or session_id, 60)
-        if await self._screen.ask_page(ChoicePage(f"Delete “{title}”?", answers)) != "delete":
+        if await self._screen.ask_page(QuestionPage(f"Delete “{title}”?", answers)) != "delete":
             return
         if tab is not None:
             if len(self._tabs) == 1:

@@ -211,6 +211,8 @@ class ConversationView(BlocksView, can_focus=True):
         search.run(SLICE)
         if search.has_measured:
             super().settle()
+        if search.is_complete and self._match is not None:
+            self._match = search.found_again(self._match)
         if self._match is None and search.nearest is not None:
             self._select(search.nearest)
         self._tell_matches()
@@ -290,6 +292,9 @@ class NewTextLine(Panel):
     def show(self, is_below: bool, palette: Palette) -> None:
         text = ", ".join(filter(None, ["↓ new text below", self._keys]))
         self.set_text(Text(text, palette.accent) if is_below else Text())
+
+    def set_palette(self, palette: Palette) -> None:
+        self.show(bool(self.content), palette)
 
     def on_click(self) -> None:
         self.post_message(self.Clicked())

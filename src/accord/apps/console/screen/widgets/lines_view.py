@@ -135,7 +135,7 @@ class Panel(Widget):
         self.add_class("empty")
 
     def set_text(self, text: Text) -> None:
-        if text == self.content and text.spans == self.content.spans:
+        if text == self.content and text.style == self.content.style:
             return
         is_resized = text.plain.count("\n") != self.content.plain.count("\n") or bool(text) != bool(self.content)
         self.content = text
