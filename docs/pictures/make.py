@@ -11,12 +11,16 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Coroutine
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from accord import Agent, Turn
 from accord.apps.console.screen.app import ScreenApp
 from accord.apps.console.screen.context import ScreenOptions
+from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.apps.console.screen.widgets.permission_bar import PermissionBar
 from accord.session.entities import Exit, PlanEntry
 from accord.session.updates import TerminalAppend, TerminalPatch
@@ -52,6 +56,13 @@ def main() -> None:
     print(greet("world", loud="--loud" in sys.argv))
 '''
 
+TEST = '''from greetings import greet
+
+
+def test_a_loud_greeting_has_capital_letters():
+    assert greet("world", loud=True) == "HELLO WORLD"
+'''
+
 agent = Agent("storyteller", version="1.0")
 
 
@@ -70,7 +81,8 @@ async def command(turn: Turn) -> None:
 
 @agent.prompt
 async def answer(turn: Turn) -> None:
-    await (publish if "publish" in turn.text.casefold() else story)(turn)
+    tales = {"Publish": publish, "Write": write_test}
+    await tales.get(turn.text.partition(" ")[0], story)(turn)
 
 
 async def publish(turn: Turn) -> None:
@@ -80,6 +92,11 @@ async def publish(turn: Turn) -> None:
         "signed": {"type": "boolean", "title": "Signed", "default": True},
     }
     await turn.ask("How shall I publish it?", fields, required=["name"])
+
+
+async def write_test(turn: Turn) -> None:
+    (turn.cwd / "test_greetings.py").write_text(TEST, "utf-8")
+    await turn.say("`test_greetings.py` has a test for `--loud`.\n")
 
 
 async def story(turn: Turn) -> None:
@@ -105,6 +122,7 @@ async def story(turn: Turn) -> None:
         await edit.diff(turn.cwd / "greetings.py", OLD, NEW)
         if not await turn.allowed(edit):
             return
+        (turn.cwd / "greetings.py").write_text(NEW, "utf-8")
     async with turn.tool_call("Run the tests", kind="execute") as run:
         await turn.send(TerminalPatch(id="tests", command="pytest -q", cwd=str(turn.cwd)))
         await turn.send(
@@ -137,9 +155,14 @@ async def until(app: ScreenApp, is_so: Callable[[], bool]) -> None:
 
 async def picture(work: Work, theme: str, size: tuple[int, int]) -> str:
     """An SVG of the screen after some work; `HOME` is where the story plays."""
-    cwd = Path(os.environ["HOME"]) / "greetings"
+    home = Path(os.environ["HOME"])
+    cwd = home / "greetings"
     cwd.mkdir(exist_ok=True)
-    app = ScreenApp(ScreenOptions(target=agent, name="storyteller", cwd=cwd, theme=theme))
+    (cwd / "greetings.py").write_text(OLD, "utf-8")
+    options = ScreenOptions(target=agent, name="storyteller", cwd=cwd, theme=theme)
+    if work is undone:
+        options = replace(options, state=home / "state", saves_checkpoints=True)
+    app = ScreenApp(options)
     async with app.run_test(size=size) as pilot:
         await until(app, lambda: app.tab.is_open)
         await work(app, pilot)
@@ -188,6 +211,24 @@ async def searched(app: ScreenApp, pilot: Any) -> None:
     await pilot.pause(0.4)  # the search ends
 
 
+async def undone(app: ScreenApp, pilot: Any) -> None:
+    await done(app, pilot)
+    log = app.undo._files[app.tab].log  # noqa: SLF001  # to give them times that are always the same
+    await until(app, lambda: log.turns[0].after is not None)
+    app.prompt.set_text("Write a test for --loud")
+    await pilot.press("enter")
+    await until(app, lambda: len(log.turns) > 1 and log.turns[1].after is not None)
+    for minute, turn in zip((24, 31), log.turns, strict=True):
+        turn.time = datetime.now().astimezone().replace(hour=10, minute=minute).timestamp()
+    (Path(app.tab.cwd) / "test_greetings.py").write_text(f"{TEST}    # and an exclamation mark?\n", "utf-8")
+    app.prompt.set_text("/undo")
+    await pilot.press("enter")
+    await until(app, lambda: app.screen is not app.main)
+    await pilot.press("down")
+    page = app.screen.query_one(LinesView)
+    await until(app, lambda: page.virtual_size.height > 10)
+
+
 PICTURES = (
     ("permission", begin, "accord-dark", (110, 46)),
     ("conversation", done, "accord-dark", (110, 42)),
@@ -195,6 +236,7 @@ PICTURES = (
     ("beside", begin, "accord-light", (160, 34)),
     ("search", searched, "accord-dark", (110, 30)),
     ("form", form, "accord-dark", (90, 30)),
+    ("undo", undone, "accord-dark", (110, 36)),
 )
 
 

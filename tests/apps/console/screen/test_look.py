@@ -64,6 +64,10 @@ async def test_all_text_of_the_pages_can_be_read_in_both_themes(theme, tmp_path)
             await stage.until(lambda: stage.app.screen is not stage.app.main)
             assert unreadable(stage, stage.app.screen.query_one(".page").region) == [], key
             await stage.press("escape")
+        await stage.press("ctrl+p", "#")
+        await stage.shows("no match")
+        assert unreadable(stage, stage.app.screen.query_one(".page").region) == []
+        await stage.press("escape")
         await stage.press("/")
         assert unreadable(stage) == []
         for severity in ("information", "warning", "error"):

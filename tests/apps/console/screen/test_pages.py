@@ -138,11 +138,18 @@ async def test_the_palette_finds_what_has_a_key_and_what_has_none(tmp_path):
     async with opened(editor(), tmp_path) as stage:
         await stage.press("ctrl+p")
         await stage.until(lambda: stage.app.screen is not stage.app.main)
-        await stage.type("changed files")
+        await stage.type("changed folders")
+        await stage.shows("no match")
+        await stage.press("down", "enter", *["backspace"] * 7)
+        await stage.type("files")
         await stage.shows("Review all changed files")
         await stage.press("enter")
         await stage.until(lambda: stage.app.screen is not stage.app.main)
         await stage.shows("No files changed yet")
+        await stage.press("pagedown", "e")
+        assert "e open" not in stage.text  # there is none
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.app.main)
 
 
 @pytest.mark.parametrize("theme", ["accord-dark", "accord-light", "ansi-dark", "nord"])

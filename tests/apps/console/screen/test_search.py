@@ -154,6 +154,7 @@ async def test_the_selected_match_stays_selected_when_the_terminal_has_another_s
         await stage.press("up")
         await found(stage, "17 of 18")
         search = stage.app.conversation._search
+        assert search is not None
         before = search.matches
         await stage.pilot.resize_terminal(60, 30)
         await stage.until(lambda: search.matches != before)

@@ -114,6 +114,8 @@ class ChoicePage(ModalScreen[str | None]):
         ]
         options = self.query_one(OptionList)
         options.set_options([Option(self._line(entry)) for entry in self._matches])
+        if text and not self._matches:
+            options.add_option(Option(Text("  no match"), disabled=True))
         if self._matches:
             ids = [entry.id for entry in self._matches]
             options.highlighted = ids.index(self._current) if self._current in ids else 0

@@ -100,18 +100,19 @@ class ReviewPage(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         count = len(self._files)
         title = f"{count} changed file{'' if count == 1 else 's'}" if count else "No files changed yet"
-        with Vertical(classes="page wide"):
+        hint = "Esc close"
+        with Vertical(classes="page wide" if count else "page"):
             yield Static(Text(title, "bold"), classes="title", markup=False)
-            with Horizontal(classes="columns"):
-                yield OptionList(*[Option(self._line(path)) for path in self._files], markup=False, compact=True)
-                yield LinesView(self._diff_parts, self._palette, can_focus=True)
-            yield Static(
-                Text("↑↓ file · PgUp PgDn scroll · e open in $EDITOR · Esc close"), classes="hint", markup=False
-            )
+            if count:
+                hint = "↑↓ file · PgUp PgDn scroll · e open in $EDITOR · Esc close"
+                with Horizontal(classes="columns"):
+                    yield OptionList(*[Option(self._line(path)) for path in self._files], markup=False, compact=True)
+                    yield LinesView(self._diff_parts, self._palette, can_focus=True)
+            yield Static(Text(hint), classes="hint", markup=False)
 
     @property
     def _selected(self) -> str | None:
-        index = self.query_one(OptionList).highlighted
+        index = self.query_one(OptionList).highlighted if self._files else None
         return None if index is None else list(self._files)[index]
 
     def _line(self, path: str) -> Text:
@@ -133,8 +134,8 @@ class ReviewPage(ModalScreen[None]):
             yield from diff_parts(diff, canvas)
 
     def action_scroll(self, step: int) -> None:
-        view = self.query_one(LinesView)
-        view.scroll_to(y=view.scroll_offset.y + step * max(1, view.size.height - 2), animate=False)
+        for view in self.query(LinesView):
+            view.scroll_to(y=view.scroll_offset.y + step * max(1, view.size.height - 2), animate=False)
 
     def action_edit(self) -> None:
         path = self._selected
