@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from accord.apps.console.screen.agent import ScreenAgent
 from accord.apps.console.screen.context import ScreenContext
-from accord.apps.console.screen.pages.choice_page import Entry, QuestionPage
+from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
 from accord.apps.console.tty import login_method_text, unsupported_login_advice
 from accord.session.capabilities import AuthMethod
 from accord.session.value import Unknown
@@ -24,7 +24,7 @@ class LoginController:
         if given is not None or not methods:
             return given
         entries = [Entry(str(index), login_method_text(method)) for index, method in enumerate(methods)]
-        choice = await self._screen.ask_page(QuestionPage("The agent requires a login", entries))
+        choice = await self._screen.ask_page(ChoicePage("The agent requires a login", entries))
         if choice is None:
             return None
         method = methods[int(choice)]
