@@ -115,10 +115,10 @@ class Socket:
     async def received(self) -> dict[str, Any]:
         """The next message for the client: an ASGI event, or the JSON of a text."""
         event = await self.outgoing.get()
-        return json.loads(event["text"]) if event["type"] == "websocket.send" else event
+        return json.loads(event["text"]) if event.get("text") is not None else event
 
-    async def disconnect(self) -> None:
-        self.incoming.put_nowait({"type": "websocket.disconnect", "code": 1006})
+    async def disconnect(self, code: int = 1006) -> None:
+        self.incoming.put_nowait({"type": "websocket.disconnect", "code": code})
         assert self.task is not None
         await self.task
 

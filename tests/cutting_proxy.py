@@ -27,6 +27,7 @@ class CuttingProxy:
         self.is_down = False
         """Whether new connections are refused."""
         self._writers: set[asyncio.StreamWriter] = set()
+        self._to_clients: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -36,6 +37,7 @@ class CuttingProxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writers = {writer}
+        self._to_clients.add(writer)
         pumps: list[asyncio.Task[None]] = []
         try:
             if not self.is_down:
@@ -50,6 +52,7 @@ class CuttingProxy:
             for pump in pumps:
                 pump.cancel()
             self._writers -= writers
+            self._to_clients.discard(writer)
             for each in writers:
                 each.close()
             for each in writers:
@@ -60,6 +63,12 @@ class CuttingProxy:
         """Cut every connection now."""
         for writer in list(self._writers):
             writer.transport.abort()
+
+    def say_goodbye(self) -> None:
+        """End every WebSocket as proxies do that are stopped or reloaded: with a close frame of their own (1001)."""
+        for writer in self._to_clients:
+            writer.write(b"\x88\x02\x03\xe9")
+            writer.write_eof()
 
     async def aclose(self) -> None:
         self.is_down = True

@@ -223,6 +223,26 @@ async def test_a_client_that_says_that_it_ends_is_not_waited_for(app: AgentAppli
     await until(lambda: app.connections == 0)
 
 
+async def test_the_goodbye_of_a_proxy_is_a_cut(app: AgentApplication):
+    socket, id = await open_socket(app)
+    await socket.disconnect(1001)
+    again = Driver(app).websocket({**RESUME, "acp-connection-id": id, "acp-received": "1"})
+    assert (await again.received())["type"] == "websocket.accept"
+
+
+async def test_a_client_that_closes_is_not_waited_for(app: AgentApplication):
+    socket, _ = await open_socket(app)
+    await socket.disconnect(1000)
+    await until(lambda: app.connections == 0)
+
+
+async def test_a_server_that_ends_says_so_before_it_closes(app: AgentApplication):
+    socket, _ = await open_socket(app)
+    await app.aclose()
+    assert (await socket.received())["bytes"] == b"end"
+    assert (await socket.received())["code"] == 1001
+
+
 async def test_a_client_that_does_not_come_back_is_forgotten():
     app = new_agent().asgi(limits=HttpLimits(idle_seconds=1))
     socket = Driver(app).websocket(RESUME)

@@ -15,7 +15,7 @@ import pytest
 from accord import Agent, Client, ConnectionClosed, Remote, Turn, permissions
 from accord.dialects.negotiation import ProtocolVersion
 from accord.store import MemoryStore
-from accord.transports import resumption
+from accord.transports import resumption, websocket
 from accord.transports.http_server import HttpLimits
 from accord.transports.remote import Profile
 from tests.agent.test_web_server import new_certificate
@@ -172,6 +172,43 @@ async def test_a_turn_lives_on_while_the_network_is_down(profile: Profile, versi
         proxy.is_down = False
         assert (await reply).text == "begun done"
         assert history.prompts == ["wait"]
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long a WebSocket that ended was tried to be replaced, each time."""
+    waits: list[float] = []
+
+    class Backoff(resumption.Backoff):
+        def __init__(self, seconds: float) -> None:
+            super().__init__(seconds)
+            waits.append(seconds)
+
+    monkeypatch.setattr(websocket, "Backoff", Backoff)
+    return waits
+
+
+async def test_the_goodbye_of_a_proxy_is_a_cut(waits: list[float]):
+    history = History()
+    async with cut_connection(history, "websocket") as (client, proxy), asyncio.timeout(120):
+        reply = (await client.new_session(cwd="/tmp")).prompt("wait")
+        await until(lambda: reply.text)
+        proxy.say_goodbye()
+        await until(lambda: waits)
+        history.go.set()
+        assert (await reply).text == "begun done"
+        assert waits == [60.0]
+
+
+async def test_a_server_that_ends_is_not_tried_again(waits: list[float]):
+    app = History().agent.asgi()
+    async with served(app) as url, Client(Remote(url, profile="websocket")) as client, asyncio.timeout(120):
+        reply = (await client.new_session(cwd="/tmp")).prompt("wait")
+        await until(lambda: reply.text)
+        await app.aclose()
+        assert (await reply).stop_reason == "cancelled"
+        assert (await client.wait_closed()).kind == "peer_closed"
+        assert waits == []
 
 
 async def test_a_question_that_was_asked_on_a_lost_connection_is_answered_once(profile: Profile):

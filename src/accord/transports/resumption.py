@@ -29,7 +29,8 @@ WINDOW = 1024 * 1024
 CONFIRM_BYTES = 64 * 1024
 """A receiver confirms after so many bytes."""
 END = b"end"
-"""A binary message: the client ends the connection, and will not come back. Some servers hide the reason of a close."""
+"""A binary message: the sender ends the connection, and will not come back or take anyone back. A close alone may be that of
+a proxy, and some servers hide its reason."""
 
 _NUMBER = 8  # bytes
 _CHUNK = 64 * 1024  # the most bytes of one write, but for a frame that is larger

@@ -28,7 +28,6 @@ _OPEN_SECONDS = 20.0
 _CLOSE_SECONDS = 2.0
 _NOT_FINAL = (1001, 1006, 1011, 1012, 1013, 1014)  # the socket ended, perhaps not the connection
 _FIRST_SECONDS = 5.0
-_SHORT_SECONDS = 2.0  # for a server that has said goodbye: if it was a proxy, it is back soon
 
 
 class WebSocketRefused(ConnectionClosed):
@@ -53,6 +52,8 @@ class WebSocketTransport(LinkedTransport):
         self._frame_limit = frame_limit
         self._resume_seconds = resume_seconds
         self._connection_id = ""
+        self._is_final = False
+        """Whether the server has ended the connection, rather than a proxy the socket."""
         self._socket: Any = None
         self._task: asyncio.Task[None] | None = None
 
@@ -106,18 +107,18 @@ class WebSocketTransport(LinkedTransport):
             ended = await self._use(delivery, received)
             if ended is None:
                 return
-            reason, seconds = ended
-            if not self._is_resumable or not seconds:
+            reason, may_resume = ended
+            if not self._is_resumable or not may_resume:
                 self._lose(delivery, reason)
                 return
             try:
-                received = await self._resume(reason, seconds)
+                received = await self._resume(reason)
             except ConnectionClosed as closed:
                 self._lose(delivery, closed.reason)
                 return
 
-    async def _use(self, delivery: FrameDelivery, received: int) -> tuple[str, float] | None:
-        """Read and write until the socket ends: why, and how long to try again. None when this side has closed."""
+    async def _use(self, delivery: FrameDelivery, received: int) -> tuple[str, bool] | None:
+        """Read and write until the socket ends: why, and whether to connect again. None when this side has closed."""
         reader = asyncio.create_task(self._read(delivery), name="accord WebSocket reader")
         writer = asyncio.create_task(self._write(self._socket, received), name="accord WebSocket writer")
         try:
@@ -130,8 +131,8 @@ class WebSocketTransport(LinkedTransport):
                 task.cancel()
             await asyncio.gather(reader, writer, return_exceptions=True)
 
-    async def _read(self, delivery: FrameDelivery) -> tuple[str, float]:
-        """Deliver what comes until the socket ends: why, and how long to try again."""
+    async def _read(self, delivery: FrameDelivery) -> tuple[str, bool]:
+        """Deliver what comes until the socket ends: why, and whether to connect again."""
         socket, faults = self._socket, list[ValueError]()
 
         def receive(messages: list[tuple[int, bytes]]) -> None:
@@ -146,12 +147,13 @@ class WebSocketTransport(LinkedTransport):
             socket.transport.pause_reading()
         await socket.wait_closed()
         error = faults[0] if faults else socket.close_exc
-        return f"the server closed the WebSocket: {error}", self._time_to_resume(error)
+        return f"the server closed the WebSocket: {error}", self._may_resume(error)
 
     def _receive(self, messages: list[tuple[int, bytes]], delivery: FrameDelivery) -> None:
         frames: list[bytes] = []
         for opcode, data in messages:
             if opcode != TEXT:
+                self._is_final = self._is_final or data == END
                 self._bytes_received(data)
                 continue
             frame = data.strip()
@@ -171,18 +173,16 @@ class WebSocketTransport(LinkedTransport):
         if self._socket is not None and not self._socket.transport.is_closing():
             self._socket.transport.resume_reading()
 
-    def _time_to_resume(self, error: Exception) -> float:
+    def _may_resume(self, error: Exception) -> bool:
         frames = [frame for frame in (getattr(error, "rcvd", None), getattr(error, "sent", None)) if frame is not None]
-        if isinstance(error, ValueError) or any(frame.code not in _NOT_FINAL for frame in frames):
-            return 0.0
-        has_goodbye = getattr(error, "rcvd", None) is not None
-        return min(_SHORT_SECONDS, self._resume_seconds) if has_goodbye else self._resume_seconds
+        is_fault = isinstance(error, ValueError) or any(frame.code not in _NOT_FINAL for frame in frames)
+        return not self._is_final and not is_fault
 
-    async def _resume(self, reason: str, seconds: float) -> int:
+    async def _resume(self, reason: str) -> int:
         """Connect again; how many frames the server has received. ConnectionClosed when there is no more hope."""
         with suppress(Exception):
             self._socket.transport.abort()
-        backoff = Backoff(seconds)
+        backoff = Backoff(self._resume_seconds)
         while True:
             try:
                 return await self._connect_again()
@@ -196,7 +196,7 @@ class WebSocketTransport(LinkedTransport):
             except ConnectionClosed as closed:
                 reason = closed.reason
             if not await backoff.wait():
-                raise ConnectionClosed(f"{reason} (tried again for {seconds:g} s)")
+                raise ConnectionClosed(f"{reason} (tried again for {self._resume_seconds:g} s)")
 
     async def _connect_again(self) -> int:
         headers = {CONNECTION_ID: self._connection_id, RECEIVED: str(self._received), RESUME: "1"}

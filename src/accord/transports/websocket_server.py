@@ -29,7 +29,7 @@ WRITE = "accord.websocket.write"
 
 NORMAL, GOING_AWAY, PROTOCOL_ERROR, POLICY = 1000, 1001, 1002, 1008
 _NEW_SECONDS = 10.0
-_CUT = (1006, 1011, 1012, 1013, 1014)  # the socket ended, perhaps not the connection
+_CUT = (1001, 1006, 1011, 1012, 1013, 1014)  # the socket ended, perhaps not the connection
 
 
 class WebSocketServerTransport(LinkedTransport):
@@ -225,6 +225,8 @@ class WebSocketServerTransport(LinkedTransport):
         message = {"type": "websocket.close", "code": self._close_code, "reason": self._close_reason[:120]}
         try:
             async with asyncio.timeout(self.limits.close_seconds):
+                if self._is_resumable:
+                    await link.send_bytes(END)
                 await link.send(message)
         except (OSError, TimeoutError):
             pass
