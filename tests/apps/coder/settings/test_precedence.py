@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -150,10 +151,19 @@ def test_a_file_that_was_named_must_be_there(project):
 
 
 def test_a_variable_that_is_nearly_a_setting_is_noticed(project, monkeypatch):
-    monkeypatch.setenv("ACCORD_MAX_TOKEN", "3")
+    monkeypatch.setenv("ACCORD_MAX_REQUEST", "3")
     monkeypatch.setenv("ACCORD_STRICT", "1")
     monkeypatch.setenv("ACCORD_SOMETHING_ELSE_ALTOGETHER", "1")
-    assert load_settings(project).notices == ["unknown setting ACCORD_MAX_TOKEN; did you mean 'ACCORD_MAX_TOKENS'?"]
+    assert load_settings(project).notices == ["unknown setting ACCORD_MAX_REQUEST; did you mean 'ACCORD_MAX_REQUESTS'?"]
+
+
+def test_every_variable_of_the_documentation_is_known(project, monkeypatch):
+    pages = Path(__file__).resolve().parents[4].glob("docs/**/*.md")
+    named = set(re.findall(r"`(ACCORD_[A-Z_]+)", "".join(page.read_text(encoding="utf-8") for page in pages)))
+    assert {"ACCORD_HOME", "ACCORD_TOKEN"} <= named
+    for name in named - {f"ACCORD_{setting.upper()}" for setting in Settings.__struct_fields__}:
+        monkeypatch.setenv(name, "")
+    assert load_settings(project).notices == []
 
 
 def test_servers_become_what_sessions_know():

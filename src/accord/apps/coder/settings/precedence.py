@@ -17,7 +17,7 @@ from accord.apps.coder.errors import InvalidSettings
 from accord.apps.coder.settings.files import SettingsFile, config_directory, display_path, project_file
 from accord.apps.coder.settings.settings import Settings
 
-_OTHER_VARIABLES = {"ACCORD_HOME", "ACCORD_STRICT"}
+_OTHER_VARIABLES = {"ACCORD_HOME", "ACCORD_STRICT", "ACCORD_TOKEN"}
 
 
 class LoadedSettings(Struct, frozen=True, kw_only=True):
