@@ -64,12 +64,14 @@ class Response:
 class Driver:
     def __init__(self, app: Any) -> None:
         self.app = app
+        self.query = ""
 
     def start(self, method: str, headers: Mapping[str, str], body: bytes = b"", path: str = "/acp") -> Response:
         response = Response()
         response.incoming.put_nowait({"type": "http.request", "body": body, "more_body": False})
         scope = {
             "type": "http", "method": method, "path": path, "scheme": "http", "headers": _encode(headers),
+            "query_string": self.query.encode(),
         }  # fmt: skip
         response.task = asyncio.create_task(self.app(scope, response.incoming.get, response.send))
         return response
@@ -92,7 +94,10 @@ class Driver:
     def websocket(self, headers: Mapping[str, str] | None = None, path: str = "/acp") -> Socket:
         socket = Socket()
         socket.incoming.put_nowait({"type": "websocket.connect"})
-        scope = {"type": "websocket", "path": path, "scheme": "ws", "headers": _encode(headers or {})}
+        scope = {
+            "type": "websocket", "path": path, "scheme": "ws", "headers": _encode(headers or {}),
+            "query_string": self.query.encode(),
+        }  # fmt: skip
         socket.task = asyncio.create_task(self.app(scope, socket.incoming.get, socket.outgoing.put))
         return socket
 

@@ -28,6 +28,7 @@ class CuttingProxy:
         """Whether new connections are refused."""
         self._writers: set[asyncio.StreamWriter] = set()
         self._to_clients: set[asyncio.StreamWriter] = set()
+        self._frozen: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -53,6 +54,7 @@ class CuttingProxy:
                 pump.cancel()
             self._writers -= writers
             self._to_clients.discard(writer)
+            self._frozen -= writers
             for each in writers:
                 each.close()
             for each in writers:
@@ -63,6 +65,10 @@ class CuttingProxy:
         """Cut every connection now."""
         for writer in list(self._writers):
             writer.transport.abort()
+
+    def freeze(self) -> None:
+        """Pass nothing on any more, and end nothing: to both sides, the other one is silent. New connections work."""
+        self._frozen |= self._writers
 
     def say_goodbye(self) -> None:
         """End every WebSocket as proxies do that are stopped or reloaded: with a close frame of their own (1001)."""
@@ -82,8 +88,9 @@ class CuttingProxy:
                 if left is not None:
                     data = data[:left]
                     left -= len(data)
-                writer.write(data)
-                await writer.drain()
+                if writer not in self._frozen:
+                    writer.write(data)
+                    await writer.drain()
                 if left == 0:
                     self.cuts += 1
                     return

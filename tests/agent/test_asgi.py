@@ -14,7 +14,7 @@ from accord.agent.asgi import AgentApplication
 from accord.dialects.negotiation import ProtocolVersion
 from accord.store import MemoryStore
 from accord.transports.http_server import HttpLimits
-from tests.asgi_driver import Driver, Response, until
+from tests.asgi_driver import POST_HEADERS, Driver, Response, until
 
 OFFERS: dict[Any, dict[str, Any]] = {
     1: {"protocolVersion": 1, "clientCapabilities": {}},
@@ -267,6 +267,14 @@ async def test_a_header_that_differs_from_the_params_is_400(connection: Connecti
     assert (await connection.post(message, "s" * 2000)).status == 400
 
 
+async def test_a_session_id_that_is_too_long_is_400(connection: Connection):
+    for session_id, header in (("x" * 1025, None), ("x", "x" * 1025)):
+        message = {"jsonrpc": "2.0", "id": 9, "method": "_acme/x", "params": {"sessionId": session_id}}
+        assert (await connection.post(message, header)).status == 400
+    assert (await connection.driver.stream({**connection.headers, "acp-session-id": "x" * 1025})).status == 400
+    assert (await connection.session_stream("x" * 1024)).status == 200
+
+
 async def test_a_response_needs_no_session_header(connection: Connection):
     await connection.call("_acme/ask", {"a": 1})
     question = await connection.stream.event(0)
@@ -426,6 +434,16 @@ async def test_a_client_that_does_not_read_is_dropped():
     await app.aclose()
 
 
+async def test_no_more_than_the_limit_waits_for_a_client_that_does_not_read():
+    app = new_agent().asgi(limits=HttpLimits(unread_bytes=100_000))
+    connection = await connect(app)
+    session_id = await connection.new_session()
+    await connection.call("session/prompt", prompt(session_id, "x" * 100_000), session_id)
+    await connection.stream.complete()
+    await until(lambda: app.connections == 0)
+    await app.aclose()
+
+
 async def test_a_write_that_nobody_reads_ends_with_the_connection():
     app = new_agent().asgi(limits=HttpLimits(unread_seconds=0.05, close_seconds=0.05))
     connection = await connect(app)
@@ -480,3 +498,16 @@ async def test_the_application_serves_its_path_below_where_it_is_mounted(app: Ag
     scope = {"type": "http", "method": "POST", "path": "/agents/acp", "root_path": "/agents", "headers": headers}
     await app(scope, response.incoming.get, response.send)
     assert response.status == 200
+
+
+async def test_it_is_mounted_in_starlette(app: AgentApplication):
+    routing = pytest.importorskip("starlette.routing")
+    mounted = pytest.importorskip("starlette.applications").Starlette(routes=[routing.Mount("/agents", app)])
+    driver = Driver(mounted)
+    response = await driver.request("POST", POST_HEADERS, json.dumps(initialize()).encode(), path="/agents/acp")
+    assert response.status == 200
+    response = await driver.request("POST", POST_HEADERS, json.dumps(initialize()).encode(), path="/acp")
+    assert response.status == 404
+    socket = driver.websocket(path="/agents/acp")
+    assert (await socket.received())["type"] == "websocket.accept"
+    await socket.disconnect()

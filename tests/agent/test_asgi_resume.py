@@ -164,6 +164,19 @@ async def test_an_unknown_connection_and_an_impossible_count_are_refused(app: Ag
     assert (await socket.received())["id"] == 2
 
 
+async def test_an_initialize_that_is_made_again_takes_the_place_of_the_first(app: AgentApplication):
+    driver, key = Driver(app), {"acp-resume": "a-random-value-of-one-client"}
+    first, second = [await driver.post(initialize(), key) for _ in range(2)]
+    assert (first.status, second.status) == (200, 200)
+    await until(lambda: app.connections == 1)
+    for response, status in ((first, 404), (second, 200)):
+        stream = await driver.stream({"acp-connection-id": response.headers["acp-connection-id"]})
+        assert stream.status == status
+    await driver.post(initialize(), RESUME)  # a value that another client may have, too
+    await driver.post(initialize(), RESUME)
+    assert app.connections == 3
+
+
 async def test_a_storm_of_attempts_opens_no_connection(app: AgentApplication):
     await open_socket(app)
     for number in range(1000):

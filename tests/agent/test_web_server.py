@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import signal
+import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator
@@ -156,6 +157,17 @@ async def test_a_socket_that_its_client_has_closed_does_not_stay(url: str):
         await reader.readuntil(b"\r\n\r\n")
         writer.close()
     await until(lambda: len(asyncio.all_tasks()) <= before + 2)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux")
+def test_sockets_find_out_that_their_client_is_gone():
+    with ListenAddress("127.0.0.1:0").listen() as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+            seconds = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)
+            assert seconds <= 30
+            assert 0 < accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) <= 90_000
 
 
 async def test_a_web_page_from_elsewhere_gets_403(url: str):

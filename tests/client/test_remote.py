@@ -303,6 +303,23 @@ async def test_a_request_that_is_not_accepted_fails_alone():
         assert (await session.prompt("Hello")).text == "Hello"
 
 
+@pytest.mark.parametrize("resume_seconds", [0, 60])
+async def test_a_stream_that_is_refused_fails_its_requests_and_the_next_one_opens_it(resume_seconds: float):
+    is_refused = True
+
+    def refuse(method: str, headers: dict[str, str], body: bytes) -> int | None:
+        return 429 if method == "GET" and "acp-session-id" in headers and is_refused else None
+
+    async with served(Between(new_agent().asgi(), refuse)) as url:
+        target = Remote(url, profile="http", resume_seconds=resume_seconds)
+        async with Client(target, version=1) as client, asyncio.timeout(120):
+            session = await client.new_session(cwd="/tmp")
+            with pytest.raises(RequestFailed, match=r"stream of the session ended: .* answered 429"):
+                await session.prompt("lost")
+            is_refused = False
+            assert (await session.prompt("Hello")).text == "Hello"
+
+
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
 async def test_a_status_that_says_that_the_connection_is_gone_ends_it(status: int):
     def refuse(method: str, headers: dict[str, str], body: bytes) -> int | None:

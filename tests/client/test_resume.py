@@ -15,7 +15,7 @@ import pytest
 from accord import Agent, Client, ConnectionClosed, Remote, Turn, permissions
 from accord.dialects.negotiation import ProtocolVersion
 from accord.store import MemoryStore
-from accord.transports import resumption, websocket
+from accord.transports import http_client, resumption, websocket
 from accord.transports.http_server import HttpLimits
 from accord.transports.remote import Profile
 from tests.agent.test_web_server import new_certificate
@@ -172,6 +172,21 @@ async def test_a_turn_lives_on_while_the_network_is_down(profile: Profile, versi
         proxy.is_down = False
         assert (await reply).text == "begun done"
         assert history.prompts == ["wait"]
+
+
+async def test_a_connection_that_is_half_open_is_replaced(profile: Profile, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(websocket, "_PING_SECONDS", 0.2)
+    monkeypatch.setattr(http_client, "_SILENT_SECONDS", 0.4)
+    monkeypatch.setattr(http_client, "_CLOSE_SECONDS", 0.2)
+    monkeypatch.setattr(websocket, "_CLOSE_SECONDS", 0.2)
+    history = History()
+    limits = HttpLimits(keep_alive_seconds=0.1)
+    async with cut_connection(history, profile, limits=limits) as (client, proxy), asyncio.timeout(120):
+        reply = (await client.new_session(cwd="/tmp")).prompt("wait")
+        await until(lambda: reply.text)
+        proxy.freeze()
+        history.go.set()
+        assert (await reply).text == "begun done"
 
 
 @pytest.fixture

@@ -57,7 +57,11 @@ def commands() -> list[list[str]]:
     image = block("dockerfile").replace("\\\n", " ")
     words = [shlex.split(line, comments=True) for line in lines]
     words.append(
-        [word for name in ("ENTRYPOINT", "CMD") for word in json.loads(re.findall(rf"^{name} (.*)", image, re.MULTILINE)[0])]
+        [
+            word
+            for name in ("ENTRYPOINT", "CMD")
+            for word in json.loads(re.findall(rf"^{name} (.*)", image, re.MULTILINE)[0])
+        ]
     )
     found = [(line, index) for line in words for index, word in enumerate(line) if Path(word).name == "accord"]
     return [line[index + 1 :] for line, index in found if line[index + 1 : index + 2] and line[index + 1] in COMMANDS]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import DataReceived, ResponseReceived, StreamEnded
 from websockets.asyncio.client import connect as connect_websocket
 from websockets.exceptions import ConnectionClosedError
 
@@ -211,21 +214,71 @@ async def test_a_websocket_message_over_the_limit_closes_with_1009():
         assert await works(url, "websocket")
 
 
+class Http2Client:
+    """HTTP/2 frame by frame, so that one stream can be reset."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._frames = H2Connection(H2Configuration(header_encoding="utf-8"))
+        self._frames.initiate_connection()
+        self.headers: dict[int, dict[str, str]] = {}
+        self.bodies: dict[int, bytes] = {}
+        self.ended: set[int] = set()
+
+    def send(self, method: str, headers: dict[str, str], message: Any = None) -> int:
+        """Send a request; the id of its stream."""
+        stream = self._frames.get_next_available_stream_id()
+        pseudo = {":method": method, ":path": "/acp", ":scheme": "http", ":authority": "127.0.0.1"}
+        self._frames.send_headers(stream, [*pseudo.items(), *headers.items()], end_stream=message is None)
+        if message is not None:
+            self._frames.send_data(stream, json.dumps({"jsonrpc": "2.0", **message}).encode(), end_stream=True)
+        self.bodies[stream] = b""
+        return stream
+
+    def reset(self, stream: int) -> None:
+        self._frames.reset_stream(stream)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Send and receive until something is there; at the end of the connection it never will."""
+        while not condition():
+            self._writer.write(self._frames.data_to_send())
+            data = await self._reader.read(65536)
+            assert data, "the connection ended"
+            for event in self._frames.receive_data(data):
+                if isinstance(event, ResponseReceived):
+                    self.headers[event.stream_id] = cast("dict[str, str]", dict(event.headers))
+                elif isinstance(event, DataReceived):
+                    self.bodies[event.stream_id] += event.data
+                elif isinstance(event, StreamEnded):
+                    self.ended.add(event.stream_id)
+        self._writer.write(self._frames.data_to_send())
+
+    async def call(self, method: str, headers: dict[str, str], message: Any = None) -> dict[str, str]:
+        """Send a request and read its whole response; the headers."""
+        stream = self.send(method, headers, message)
+        await self.until(lambda: stream in self.ended)
+        return self.headers[stream]
+
+
 async def test_one_stream_of_http_2_is_reset_and_the_others_live():
-    async with (
-        served(new_app()) as url,
-        httpx2.AsyncClient(http1=False, http2=True, timeout=60) as client,
-        asyncio.timeout(60),
-    ):
-        first = await client.post(url, json=initialize())
-        headers = {"acp-connection-id": first.headers["acp-connection-id"]}
-        events = {**headers, "accept": "text/event-stream"}
-        async with client.stream("GET", url, headers=events) as stream:
-            async with client.stream("GET", url, headers={**events, "acp-session-id": "waits"}) as other:
-                assert other.status_code == 200
-            message = {"jsonrpc": "2.0", "id": 2, "method": "session/new", "params": NEW}
-            assert (await client.post(url, json=message, headers=headers)).status_code == 202
-            async for line in stream.aiter_lines():
-                if line.startswith("data: "):
-                    assert "sessionId" in line
-                    break
+    app = new_app()
+    async with served(app) as url, raw_socket(url) as (reader, writer), asyncio.timeout(60):
+        client, content = Http2Client(reader, writer), {"content-type": "application/json"}
+        first = await client.call("POST", content, initialize())
+        common = {"acp-connection-id": first["acp-connection-id"]}
+        events = {**common, "accept": "text/event-stream"}
+        stream = client.send("GET", events)
+        await client.call("POST", {**common, **content}, {"id": 2, "method": "session/new", "params": NEW})
+        await client.until(lambda: b"sessionId" in client.bodies[stream])
+        session = json.loads(client.bodies[stream].partition(b"data: ")[2].splitlines()[0])["result"]["sessionId"]
+        events["acp-session-id"] = common["acp-session-id"] = session
+        other = client.send("GET", events)
+        await client.until(lambda: client.bodies[other])
+        client.reset(other)
+        params = {"sessionId": session, "prompt": [{"type": "text", "text": "Hello"}]}
+        message = {"id": 3, "method": "session/prompt", "params": params}
+        assert (await client.call("POST", {**common, **content}, message))[":status"] == "202"
+        again = client.send("GET", {**events, "last-event-id": "0"})
+        await client.until(lambda: b"end_turn" in client.bodies[again])
+        assert stream not in client.ended
+        assert app.connections == 1

@@ -78,32 +78,17 @@ async def test_without_a_valid_token_everything_is_401(app: AgentApplication, to
     assert app.connections == 0
 
 
-async def test_a_token_in_the_url_is_refused_even_if_it_is_valid(tokens: TokenFile):
-    token = tokens.create("ada")
-
-    async def call(query: bytes) -> int:
-        statuses: list[int] = []
-
-        async def send(message: Any) -> None:
-            statuses.append(message.get("status", 0))
-
-        scope = {
-            "type": "http", "method": "DELETE", "path": "/acp", "scheme": "http", "query_string": query,
-            "headers": [(b"host", b"localhost"), (b"authorization", f"Bearer {token}".encode())],
-        }  # fmt: skip
-        messages = iter([{"type": "http.request", "body": b"", "more_body": False}])
-
-        async def receive() -> Any:
-            return next(messages)
-
-        await new_agent().asgi(tokens=tokens.path)(scope, receive, send)
-        return statuses[0]
-
-    assert await call(b"") == 400  # no connection id
-    for name in ("token", "access_token"):
-        assert await call(f"{name}={token}".encode()) == 400
-        with pytest.raises(ValueError, match="must not have a password or a token"):
-            Remote(f"https://agents.example/acp?{name}={token}").connect()
+@pytest.mark.parametrize("name", ["token", "access_token", "api_key"])
+async def test_a_token_in_the_url_is_refused_even_if_it_is_valid(app: AgentApplication, tokens: TokenFile, name: str):
+    driver, headers = Driver(app), bearer(token := tokens.create("ada"))
+    driver.query = f"{name}={token}"
+    refused = await driver.post(initialize(), headers)
+    assert (refused.status, b"tokens in URLs" in refused.body) == (400, True)
+    assert (await driver.websocket(headers).received())["type"] == "websocket.close"
+    driver.query = "name=word"
+    assert (await driver.post(initialize(), headers)).status == 200
+    with pytest.raises(ValueError, match="must not have a password or a token"):
+        Remote(f"https://agents.example/acp?{name}={token}").connect()
 
 
 async def test_the_connection_of_another_user_does_not_exist(app: AgentApplication, tokens: TokenFile):

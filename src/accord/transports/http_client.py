@@ -179,8 +179,12 @@ class HttpTransport(MessageTransport):
             headers[SEQUENCE] = str(self._sequence)
         if session_id is not None:
             headers[SESSION_ID] = session_id
-            await self._open_stream(session_id).ready.wait()
+            stream = self._open_stream(session_id)
+            await stream.ready.wait()
             if message.is_request:
+                if stream.end_reason is not None and message.method not in _OPENS_SESSION:
+                    self._fail_request(message.id, stream.end_reason)  # its response would have nowhere to come
+                    return
                 self._sent_in[message.id] = session_id
         response = await self._post_again(frame, headers)
         if response.status_code == 404 and message.method in _OPENS_SESSION and headers.pop(SESSION_ID, None):
@@ -237,6 +241,7 @@ class HttpTransport(MessageTransport):
         try:
             reason = await self._read_until_lost(session_id, stream)
         finally:
+            stream.end_reason = f"the stream of the session ended: {reason}"
             stream.ready.set()
             if self._streams.get(session_id) is stream:
                 del self._streams[session_id]
@@ -245,7 +250,7 @@ class HttpTransport(MessageTransport):
         else:
             for id, session in list(self._sent_in.items()):
                 if session == session_id:
-                    self._fail_request(id, f"the stream of the session ended: {reason}")
+                    self._fail_request(id, stream.end_reason)
 
     async def _read_until_lost(self, session_id: str | None, stream: _Stream) -> str:
         """Deliver what comes, and open the stream again when it is cut, as long as the server can resume; why it ended."""
@@ -378,6 +383,8 @@ class _Stream:
         self.ready = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
         self.unconfirmed = 0  # bytes
+        self.end_reason: str | None = None
+        """Why nobody reads it any more."""
         self.is_refused = False
         """Whether the server does not let this client read it."""
         self.is_ended = False

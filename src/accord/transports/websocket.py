@@ -26,6 +26,8 @@ RESUME_SECONDS = 60.0
 
 _OPEN_SECONDS = 20.0
 _CLOSE_SECONDS = 2.0
+_PING_SECONDS = 20.0
+"""After so long a ping is sent, and after as long again the server is gone."""
 _NOT_FINAL = (1001, 1006, 1011, 1012, 1013, 1014)  # the socket ended, perhaps not the connection
 _FIRST_SECONDS = 5.0
 
@@ -93,6 +95,8 @@ class WebSocketTransport(LinkedTransport):
                 compression=None,  # costs more time than it saves, but for slow lines
                 max_size=self._frame_limit,
                 open_timeout=_OPEN_SECONDS,
+                ping_interval=_PING_SECONDS,
+                ping_timeout=_PING_SECONDS,
                 close_timeout=_CLOSE_SECONDS,
                 create_connection=load_extra("accord.transports.websocket_connection").MessageConnection,
             )
