@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from accord.agent.asgi import AgentApplication
 from accord.dialects.negotiation import ProtocolVersion
+from accord.transports.http_application import HttpApplication
 from accord.transports.http_server import HttpLimits
 from tests.agent.test_asgi import initialize, new_agent, prompt
 from tests.asgi_driver import Driver, Socket
@@ -139,6 +141,22 @@ async def test_shutdown_ends_turns_and_closes_with_1001(app: AgentApplication, s
     closing = asyncio.create_task(app.aclose())
     assert (await closed(socket))["code"] == 1001
     await closing
+
+
+async def test_a_failure_of_the_server_closes_with_1011_and_tells_nothing_of_it(caplog: pytest.LogCaptureFixture):
+    go = asyncio.Event()
+
+    async def fail(transport: Any) -> None:
+        await transport.open(Mock())
+        await go.wait()
+        raise LookupError("the password of the database is sesame")
+
+    socket = Driver(HttpApplication(fail)).websocket()
+    assert (await socket.received())["type"] == "websocket.accept"
+    go.set()
+    event = await closed(socket)
+    assert (event["code"], "sesame" in event["reason"]) == (1011, False)
+    assert "sesame" in caplog.text
 
 
 @pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}])

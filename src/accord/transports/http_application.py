@@ -362,6 +362,8 @@ class HttpApplication:
             await self._serve(connection)
         except Exception:
             log.exception("a connection failed")
+            if isinstance(connection, WebSocketServerTransport):
+                connection.lose("the server failed", is_failure=True)
         finally:
             await connection.aclose()
             if connection.tap is not None:

@@ -27,7 +27,7 @@ AsgiWrite: TypeAlias = Callable[[bytes], Awaitable[None]]
 WRITE = "accord.websocket.write"
 """An ASGI extension: a function that writes bytes to the socket of a WebSocket which is open, any number of messages."""
 
-NORMAL, GOING_AWAY, PROTOCOL_ERROR, POLICY = 1000, 1001, 1002, 1008
+NORMAL, GOING_AWAY, PROTOCOL_ERROR, POLICY, INTERNAL_ERROR = 1000, 1001, 1002, 1008, 1011
 _NEW_SECONDS = 10.0
 _CUT = (1001, 1006, 1011, 1012, 1013, 1014)  # the socket ended, perhaps not the connection
 
@@ -119,9 +119,9 @@ class WebSocketServerTransport(LinkedTransport):
         if self._delivery is not None:
             self._delivery.end(ConnectionClosed(reason))
 
-    def lose(self, reason: str) -> None:
-        """The client is not served any more: everything ends now, and the WebSocket closes with 1008."""
-        self._close_code, self._close_reason = POLICY, reason
+    def lose(self, reason: str, *, is_failure: bool = False) -> None:
+        """The client is not served any more: everything ends now. The WebSocket closes with 1008, or 1011 for a failure here."""
+        self._close_code, self._close_reason = INTERNAL_ERROR if is_failure else POLICY, reason
         self._frames.clear()
         if self._delivery is not None:
             self._delivery.lose(ConnectionClosed(reason))

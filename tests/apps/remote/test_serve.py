@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -75,7 +75,8 @@ async def serving(agent: Path, *options: str) -> AsyncIterator[tuple[str, asynci
         yield line.split()[-1], process
     finally:
         if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended, and nobody has noticed yet
+                os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
 
 
@@ -166,6 +167,21 @@ async def test_an_agent_that_dies_fails_its_requests_and_no_others(agent_file: P
             with pytest.raises((RequestFailed, ConnectionClosed), match="exit code 3"):
                 await reply_to(client, "die")
         assert await reply_to(healthy, "still here") == "still here "
+
+
+@pytest.mark.parametrize("mode", ["session", "connection"])
+async def test_what_an_agent_writes_when_it_dies_is_for_the_log_only(tmp_path: Path, mode: str):
+    path = tmp_path / "broken.py"
+    path.write_text("import sys\nsys.exit('the password of the database is sesame')")
+    async with serving(path, "--process-per", mode) as (url, process):
+        with pytest.raises((RequestFailed, ConnectionClosed), match="exit code 1") as failed:
+            async with Client(Remote(url, resume_seconds=0)):
+                pass
+        assert "sesame" not in str(failed.value)
+        assert str(tmp_path) not in str(failed.value)
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        assert b"sesame" in await process.stderr.read()
 
 
 async def test_sigterm_in_the_middle_of_a_turn_cancels_it(agent_file: Path):
