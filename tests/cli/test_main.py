@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -215,7 +216,16 @@ def test_a_command_loads_only_what_it_needs(project, words, unwanted):
     assert unwanted & set(loaded) == set()
 
 
+@pytest.fixture
+def heard_control_c() -> Iterator[None]:
+    """A script's background job, which these tests may be, ignores Ctrl+C, and so does every program that it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+@pytest.mark.usefixtures("heard_control_c")
 def test_the_agent_ends_by_control_c_without_a_traceback(project):
     with subprocess.Popen(
         [sys.executable, "-m", "accord", "agent"],
