@@ -153,6 +153,7 @@ class ClientFiles:
 
 def _to_os_error(error: RequestFailed | Malformed, place: str) -> OSError:
     reason = _reason(error).removesuffix(f": {place}")  # the exception names it
+    reason = re.sub(rf"^Can't (?:read|write) {re.escape(place)}: ", "", reason)
     if isinstance(error, NotFound):
         is_default = reason.startswith("Resource not found: ")
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) if is_default else reason, place)

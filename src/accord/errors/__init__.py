@@ -14,6 +14,7 @@
     │  ├─ SessionExists         a session with that id exists already
     │  └─ JournalUnreadable     one session's history cannot be read; other sessions are unaffected
     ├─ UnusableRepository       no git repository, or none that is safe to read; says why
+    │  └─ RepositoryMissing      no git repository
     ├─ CheckpointFailed         the files of a session could not be saved or read back; says why
     └─ RequestFailed            a JSON-RPC error
        ├─ InvalidRequest        -32600

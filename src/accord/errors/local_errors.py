@@ -18,6 +18,7 @@ __all__ = [
     "Malformed",
     "NotContent",
     "Overloaded",
+    "RepositoryMissing",
     "SessionExists",
     "StoreClosed",
     "StoreFailed",
@@ -206,6 +207,10 @@ class JournalUnreadable(StoreFailed):
 
 class UnusableRepository(AccordError):
     """There is no git repository here, or none that is safe to read without asking; the message says why."""
+
+
+class RepositoryMissing(UnusableRepository):
+    """There is no git repository here."""
 
 
 class CheckpointFailed(AccordError):

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from accord.errors import UnusableRepository
+from accord.errors import RepositoryMissing, UnusableRepository
 
 GIT = ("git", "--no-pager", "--no-optional-locks")
 """The beginning of each command."""
@@ -166,7 +166,7 @@ def find_working_tree(directory: str | os.PathLike[str]) -> Path:
         if os.path.lexists(each / ".git"):
             _check([each])
             return each
-    raise UnusableRepository(f"not a git repository: there is no .git in {real}, nor above it")
+    raise RepositoryMissing(f"not a git repository: there is no .git in {real}, nor above it")
 
 
 def check_index(tree: Path, output: str, *, is_whole: bool) -> None:

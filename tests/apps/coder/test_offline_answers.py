@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,10 +181,21 @@ class TestATextThatOccursSeveralTimes:
         (project / "big.txt").write_text("a x\nb\na x\nc\na x\n")
         async with offline() as desk:
             asked = await desk.ask("replace x with y in big.txt")
-            assert asked.startswith("`x` occurs 3 times in big.txt, on lines 1, 3, 5. Say which")
+            assert (
+                asked
+                == '`x` occurs 3 times in big.txt, on lines 1, 3, 5. Say which, as in "line 5", or "everywhere".\n'
+            )
             assert "is not on line 2" in await desk.ask("line 2")
             assert await desk.ask("only the one on line 3") == "Edited big.txt at line 3.\n"
         assert (project / "big.txt").read_text() == "a x\nb\na y\nc\na x\n"
+
+    async def test_on_one_line_only_is_not_asked_about_by_its_line(self, offline: Any, project: Path) -> None:
+        (project / "big.txt").write_text("x and x\n")
+        async with offline() as desk:
+            asked = await desk.ask("replace x with y in big.txt")
+            assert asked == '`x` occurs 2 times in big.txt, on line 1. Say "everywhere" to replace them all.\n'
+            await desk.ask("everywhere")
+        assert (project / "big.txt").read_text() == "y and y\n"
 
     @pytest.mark.parametrize(
         "prompt",
@@ -254,13 +267,77 @@ class TestAnExplanation:
         ("explain main.py", "`main.py`:\n\n```py\n"),
         ("how many lines does main.py have?", "`main.py` has 2 lines."),
         ("read the README", "`README.md`:\n"),
+        ("show me the readme", "`README.md`:\n"),
+        ("summarize the Readme, please", "`README.md`:\n"),
+        ("how many lines does the readme have?", "`README.md` has "),
+        ("show me the license", "That did not work: file not found: license"),
         ("list files", "This directory has "),
+        ("what files are here?", "This directory has "),
+        ("list src", "If `src` is a file, say `read the file src`; if it is a directory, `list src/`."),
+        ("delete nothing.txt please", "That did not work: file not found: nothing.txt"),
+        ("search for x in nothing.txt", "`x in nothing.txt` was not found, and there is no file `nothing.txt`."),
+        ("search for x in main.py", "`x` was not found in `main.py`."),
+        ("exit", "I can't end the program that you type this in. On accord's screen `/exit` leaves"),
         ("find return", "`return` is on 1 line of `main.py`:"),
     ],
 )
 async def test_what_newcomers_say_first(offline: Any, prompt: str, answer: str) -> None:
     async with offline() as desk:
         assert (await desk.ask(prompt)).startswith(answer)
+
+
+@pytest.mark.parametrize("prompt", re.findall(r"`([a-z][^`]+)`", offline_remarks._ABILITIES))
+async def test_whatever_is_offered_works_as_it_stands(offline: Any, prompt: str) -> None:
+    """Typed word for word, with names for what is in capitals."""
+    prompt = prompt.replace("FILE", "main.py").replace("OLD", "double").replace("NEW", "twice")
+    async with offline() as desk:
+        (desk.root / "Makefile").write_text("lint:\n\t@echo clean\n")
+        answer = await desk.ask(f'run "{prompt}"' if prompt.startswith("make") else prompt)
+    assert "takes a language model" not in answer
+    assert "did not work" not in answer
+
+
+async def test_what_can_be_said_is_told_in_full_once(offline: Any) -> None:
+    async with offline() as desk:
+        assert "`explain this project`" in await desk.ask("fix the bug")
+        again = await desk.ask("write a poem")
+        assert again.startswith("That takes a language model, too. `help` shows what I can do")
+        assert len(again.splitlines()) == 1
+
+
+async def test_a_file_that_is_no_text_is_named_once(offline: Any, project: Path) -> None:
+    (project / "photo.jpg").write_bytes(b"\xff\xd8\xff")
+    async with offline() as desk:
+        assert await desk.ask("open photo.jpg") == (
+            "That did not work: photo.jpg can't be read: it is not text in UTF-8\n"
+        )
+
+
+async def test_without_a_repository_there_are_no_changes_to_tell(offline: Any, project: Path) -> None:
+    shutil.rmtree(project / ".git")
+    async with offline() as desk:
+        answer = await desk.ask("what changed?")
+    assert answer.startswith("That did not work: not a git repository: there is no .git in ")
+
+
+async def test_an_empty_directory_is_told_as_one(sit: Any, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    async with sit(flags={}, root=tmp_path / "empty") as desk:
+        assert (await desk.ask("explain this project")).startswith("This directory is empty. `create notes.txt with ")
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("?? a.txt\n", "1 file is new:"),
+        ("?? src/\n", "1 whole directory is new:"),
+        ('?? a.txt\n?? b.txt\n?? "odd \\303/"\n', "2 files and 1 whole directory are new:"),
+        (" M a.txt\n?? b/\n?? c/\n", "1 file has changed (+0 −0), and 2 whole directories are new:"),  # noqa: RUF001  # a minus
+        (" M a.txt\n?? b\n?? c/\n", "1 file has changed (+0 −0), and 1 more and 1 whole directory are new:"),  # noqa: RUF001
+    ],
+)
+def test_a_directory_of_new_files_is_not_counted_as_a_file(status: str, told: str) -> None:
+    assert answer_to(Changes(), outcome(f"{status}\n")).startswith(told)
 
 
 @pytest.mark.parametrize("line", ["x" * 5000, "é" * 5000])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.apps.coder.test_command import FailedTest, failed_tests, find_test_command, without_pytest
+from accord.apps.coder.test_command import FailedTest, failed_tests, find_test_command, summary, without_pytest
 
 PYTHON = "python3 -m pytest -q"
 
@@ -215,6 +215,26 @@ JEST = """\
 )
 def test_failures_are_read_with_their_places(output: str, failures: list[FailedTest]) -> None:
     assert failed_tests(output) == failures
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("..\n==== 2 passed in 0.01s ====\n", "2 passed in 0.01s"),
+        ("TAP version 13\n1..2\n# tests 2\n# pass 2\n# fail 0\n# duration_ms 4.97\n", "2 passed, 0 failed"),
+        ("ℹ tests 0\nℹ pass 0\nℹ fail 0\nℹ duration_ms 4.97\n", "0 passed, 0 failed"),  # noqa: RUF001  # node's
+        (
+            "Tests:       3 passed, 3 total\nTime:        0.4 s\nRan all test suites.\n",
+            "Tests:       3 passed, 3 total",
+        ),
+        (".\n------\nRan 1 test in 0.000s\n\nOK\n", "Ran 1 test in 0.000s"),
+        ("test result: ok. 3 passed; 0 failed\n\n   Doc-tests x\n", "test result: ok. 3 passed; 0 failed"),
+        ("all good\n\n", "all good"),
+        ("", ""),
+    ],
+)
+def test_the_end_of_the_output_is_told_by_its_counts(output: str, told: str) -> None:
+    assert summary(output.splitlines()) == told
 
 
 def test_a_failure_is_told_in_a_line() -> None:

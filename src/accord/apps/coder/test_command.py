@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -89,6 +89,17 @@ def failed_tests(output: str) -> list[FailedTest]:
     """The tests that failed, by the output of the test runner; empty if none did, or if the format is unknown."""
     runners = (_pytest_failures, _unittest_failures, _go_failures, _cargo_failures, _tap_failures, _node_failures)
     return next(filter(None, ([*islice(read(output), _MAX_TESTS)] for read in runners)), list[FailedTest]())
+
+
+def summary(lines: Sequence[str]) -> str:
+    """What the test runner says at the end: the line with the counts if there is one, else the last line."""
+    told = [line.strip().strip("= ") for line in lines if line.strip()]
+    ends = [match for line in told if (match := re.fullmatch(r"[#ℹ] (pass|fail) (\d+)", line))]  # noqa: RUF001  # node's
+    counts = {match[1]: match[2] for match in ends}
+    if len(counts) == 2:
+        return f"{counts['pass']} passed, {counts['fail']} failed"
+    counted = [line for line in told if re.search(r"\b\d+ (?:passed|passing|tests?)\b", line)]
+    return [*told[-1:], *counted][-1] if told else ""
 
 
 def _blocks(output: str, pattern: str) -> Iterator[tuple[re.Match[str], str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from accord.apps.coder.models.model import (
     ChatMessage,
     Event,
     InputKinds,
+    ModelMessage,
     ModelRequest,
     Stop,
     TextDelta,
@@ -52,6 +54,7 @@ from accord.apps.coder.models.offline_requests import (
     Run,
     Search,
     Tests,
+    is_usual_name,
     parse_request,
 )
 from accord.apps.coder.test_command import FILES_TO_READ, find_test_command, without_pytest
@@ -94,7 +97,7 @@ class OfflineModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         """One step of the request."""
         intent, outcomes, is_answered = _since_prompt(request)
-        step = self._step(intent, outcomes) if isinstance(intent, Intent) else Step(answer_without_tools(intent))
+        step = self._step(intent, outcomes) if isinstance(intent, Intent) else _remark(intent, request)
         if is_answered:  # the calls that came with the answer are done
             step = Step()
         for line in step.text.splitlines(keepends=True):
@@ -119,6 +122,8 @@ class OfflineModel:
                 return _plan(intent, outcomes)
             case Count(path):
                 return Step(files_answer(outcomes[-1])) if outcomes else Step(calls=[("search", {"path": path})])
+            case Read(path) if is_usual_name(path):
+                return _read_usual(intent, outcomes)
             case _:
                 return _one_call(intent, outcomes)
 
@@ -170,6 +175,11 @@ def _since_prompt(request: ModelRequest) -> tuple[Intent | str, list[ToolOutcome
     return "", outcomes, is_answered
 
 
+def _remark(text: str, request: ModelRequest) -> Step:
+    said = [message.text for message in request.history if isinstance(message, ModelMessage)]
+    return Step(answer_without_tools(text, said))
+
+
 def _intent(message: UserMessage) -> Intent | None:
     """If several texts of the prompt can be parsed, the last one counts."""
     texts = [block.text for block in reversed(message.content) if isinstance(block, Text)]
@@ -207,9 +217,10 @@ def _plan_call(steps: Sequence[str], done: int, *, is_paused: bool = False) -> C
 
 def _one_call(intent: Intent, outcomes: list[ToolOutcome]) -> Step:
     if isinstance(intent, Search) and outcomes and outcomes[0].failure == "not_found":
-        intent, outcomes = Search(f"{intent.pattern} in {intent.path}"), outcomes[1:]  # "for x in range": not a path
-    if isinstance(intent, Read) and outcomes and outcomes[0].failure == "not_found" and intent.path.isupper():
-        intent, outcomes = replace(intent, path=f"{intent.path}.md"), outcomes[1:]  # "the README"
+        whole = Search(f"{intent.pattern} in {intent.path}")  # "for x in range": not a path
+        if outcomes[1:] and outcomes[1].details.get("hits") == 0:
+            return Step(f"{in_code(whole.pattern)} was not found, and there is no file {in_code(intent.path)}.\n")
+        intent, outcomes = whole, outcomes[1:]
     if outcomes:
         return Step(answer_to(intent, outcomes[-1]))
     arguments = msgspec.to_builtins(intent)
@@ -219,6 +230,18 @@ def _one_call(intent: Intent, outcomes: list[ToolOutcome]) -> Step:
     elif isinstance(intent, Create):
         arguments["content"] += "\n"
     return Step(calls=[(_TOOLS[type(intent)], arguments)])
+
+
+def _read_usual(intent: Read, outcomes: list[ToolOutcome]) -> Step:
+    """Read a file that is there under this name, or that is called so: "the readme" is README.md."""
+    reads, listings = _of(outcomes, "read"), _of(outcomes, "list")
+    if not reads or reads[0].failure != "not_found":
+        return _one_call(intent, reads)
+    if not listings:
+        return Step(calls=[("list", {"path": "."})])
+    names = listings[0].output.splitlines()
+    called = [name for name in names if PurePath(name).stem.lower() == intent.path.lower() and not name.endswith("/")]
+    return _one_call(replace(intent, path=called[0]), reads[1:]) if called else Step(failure(reads[0]))
 
 
 def _edit(intent: Edit, outcomes: list[ToolOutcome]) -> Step:

@@ -7,12 +7,13 @@ asked for, in a code block, and says what is left out.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence, Sized
 from pathlib import PurePath
 
 from accord.apps.coder.models.model import ToolOutcome
 from accord.apps.coder.models.offline_requests import Changes, Intent, Listing, Read, Run, Search
-from accord.apps.coder.test_command import failed_tests, find_test_command
+from accord.apps.coder.test_command import failed_tests, find_test_command, summary
 from accord.apps.coder.tools.tool import fenced, in_code
 from accord.errors.escape_sequences import clean_output
 
@@ -47,8 +48,8 @@ def answer_to(intent: Intent, outcome: ToolOutcome) -> str:
             return _run(command, outcome)
         case _ if outcome.is_error:
             return failure(outcome)
-        case Search(pattern, _):
-            return _search(pattern, outcome)
+        case Search(pattern, path):
+            return _search(pattern, path, outcome)
         case Read():
             return _read(intent, outcome)
         case Listing(path):
@@ -66,7 +67,10 @@ def failure(outcome: ToolOutcome) -> str:
     lines = (outcome.text if outcome.display is None else outcome.display).strip().splitlines()
     reason = " ".join(lines) if len(lines) < 5 else lines[0]
     if outcome.failure == "ambiguous":
-        return f'{reason}. Say which, as in "line 3", or "everywhere".\n'
+        lines = re.findall(r"\d+", reason.rpartition(", on line")[2])
+        if len(lines) == 1:
+            return f'{reason}. Say "everywhere" to replace them all.\n'
+        return f'{reason}. Say which, as in "line {lines[:3][-1]}", or "everywhere".\n'
     return f"That did not work: {reason}\n"
 
 
@@ -75,14 +79,14 @@ def answer_to_tests(command: str, run: ToolOutcome) -> str:
     if not was_run(run):
         return f"The tests were not run. {failure(run)}"
     lines, tests = _output_lines(run), failed_tests(run.output)
-    last = next((line for line in reversed(lines) if line.strip()), "").strip("= ")
+    told = summary(lines)
     if not run.is_error:
-        answer = f"The tests pass: {last}\n"
+        answer = f"The tests pass: {told}\n" if told else "The tests pass.\n"
     elif tests:
         answer = f"{_counted(tests, 'test')} {'fails' if len(tests) == 1 else 'fail'}:\n\n"
         answer += "".join(f"- {test}\n" for test in tests)
     else:
-        answer = f"The tests fail; I can't tell which from the output: {last}\n"
+        answer = f"The tests fail; I can't tell which from the output: {told}\n"
     return f"{answer}\n{_last_lines(f'Output of {in_code(command)}', run, lines)}" if lines else answer
 
 
@@ -134,9 +138,10 @@ def _read(intent: Read, outcome: ToolOutcome) -> str:
     return answer
 
 
-def _search(pattern: str, outcome: ToolOutcome) -> str:
+def _search(pattern: str, path: str, outcome: ToolOutcome) -> str:
     if outcome.details.get("hits") == 0:
-        return f"{in_code(pattern)} was not found.\n"
+        where = "" if path == "." else f" in {in_code(path)}"
+        return f"{in_code(pattern)} was not found{where}.\n"
     lines = outcome.output.splitlines()
     files = {line.partition(":")[0] for line in lines}
     where = in_code(files.pop()) if len(files) == 1 else _counted(files, "file")
@@ -162,7 +167,9 @@ def _changes(outcome: ToolOutcome, *, has_diff: bool) -> str:
     removed = sum(line.startswith("-") and not line.startswith("---") for line in diff)
     marks = [line for line in diff if line.startswith("+") and any(mark in line for mark in ("TODO", "FIXME", "XXX"))]
     new = [line for line in files if line.startswith("??")]
-    answer = f"{_changed_files(len(files) - len(new), len(new), added, removed)}:\n\n{_block(files)}"
+    directories = [line for line in new if line.rstrip('"').endswith("/")]
+    told = _changed_files(len(files) - len(new), len(new) - len(directories), len(directories), added, removed)
+    answer = f"{told}:\n\n{_block(files)}"
     if marks:
         answer += f"\nNew lines marked as unfinished:\n\n{_block([mark[1:].strip() for mark in marks])}"
     if has_diff and diff:
@@ -170,19 +177,17 @@ def _changes(outcome: ToolOutcome, *, has_diff: bool) -> str:
     return answer
 
 
-def _changed_files(changed: int, new: int, added: int, removed: int) -> str:
-    """Files that git does not know are not in the diff, nor in its counts."""
+def _changed_files(changed: int, new: int, directories: int, added: int, removed: int) -> str:
+    """Files that git does not know are not in the diff, nor in its counts; a directory of such files is named as one."""
     parts: list[str] = []
     if changed:
         have = "1 file has" if changed == 1 else f"{changed} files have"
         parts.append(f"{have} changed (+{added} −{removed})")  # noqa: RUF001  # a minus
-    if new:
-        files = "file" if new == 1 else "files"
-        parts.append(
-            f"{new} {'more is' if new == 1 else 'more are'} new"
-            if changed
-            else f"{new} {files} {'is' if new == 1 else 'are'} new"
-        )
+    if new or directories:
+        files = f"{new} more" if changed else f"{new} file{'' if new == 1 else 's'}"
+        whole = "1 whole directory" if directories == 1 else f"{directories} whole directories"
+        told = " and ".join([files] * bool(new) + [whole] * bool(directories))
+        parts.append(f"{told} {'is' if new + directories == 1 else 'are'} new")
     return ", and ".join(parts)
 
 
@@ -213,6 +218,8 @@ def explanation(
     has_tests: bool,
 ) -> str:
     """What a directory contains, as far as its files say; `has_tests` if it is the one where tests are run."""
+    if not names:
+        return "This directory is empty. `create notes.txt with hello world` makes a file, `/help` shows what else I can do.\n"
     kinds = [about for name, about in _PROJECT_FILES.items() if name in names]
     directories = [name for name in names if name.endswith("/") and not name.startswith(".")]
     kinds = kinds or ["a git repository" if {".git", ".git/"} & set(names) else "a directory"]

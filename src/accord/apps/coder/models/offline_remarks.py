@@ -6,6 +6,7 @@ Law: only a remark that can mean nothing else is answered as one.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from accord.apps.coder.tools.tool import in_code
 from accord.transports.installation import program_command
@@ -21,7 +22,7 @@ _ABILITIES = """\
 - `explain this project`
 - `find TODO`, `read FILE`, `list files`, `what changed?`
 - `replace OLD with NEW in FILE`: you see the change before it is made
-- `create notes.txt with some words`
+- `create notes.txt with hello world`
 - `run the tests`, or any command in quotation marks, as in "run `make lint`"
 
 `/help` lists the same as commands.
@@ -51,11 +52,18 @@ That takes a language model, and I am not one: this is accord's model `offline`,
 {_ABILITIES}
 {_REAL_MODEL}"""
 
+_UNKNOWN_AGAIN_ANSWER = """\
+That takes a language model, too. `help` shows what I can do, and how to use one.
+"""
+_LEAVE_ANSWER = """\
+I can't end the program that you type this in. On accord's screen `/exit` leaves, or Ctrl+C pressed twice.
+"""
+
 _HELLO = r"(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening))(?: there| accord)?"
 _USE = r"(?:use|set|switch to|choose|connect|configure)"
 _REMARKS = {
     rf"{_HELLO}(?:[,.!]? how are you)?": _HELLO_ANSWER,
-    r"thanks?(?: you)?(?: a lot| very much)?|thx|great|nice|cool|perfect|bye": "You are welcome.\n",
+    r"thanks?(?: you)?(?: a lot| very much)?|thx|great|nice|cool|perfect": "You are welcome.\n",
     rf"(?:{_HELLO}[,.!]? )?(?:(?:who|what) are you|what can (?:you|i) do(?: here)?)": _ABOUT_ANSWER,
     r"help(?: me)?|how does this work|what now|what is accord|test": _ABOUT_ANSWER,
     r"(?:what|which) (?:language )?(?:model|llm) (?:are you|is this|do you use)(?: using)?": _MODEL_ANSWER,
@@ -63,9 +71,11 @@ _REMARKS = {
     rf"(?:how (?:do|can) (?:i|we) |i want to )?{_USE} (?:a |an |another |the |my )?(?:real |other |better |different |language |ai )?"
     r"(?:model|llm|api key)": _MODEL_ANSWER,
     r"(?:undo|revert)(?: (?:it|that|this|the (?:last )?changes?|everything))?": _UNDO_ANSWER,
+    r"exit|quit|bye|good ?bye|stop|leave|:q": _LEAVE_ANSWER,
 }
 """By what is said, without please and the sign at its end, the answer."""
 
+_ONE_NAME = re.compile(r"(?:read|show|open|view|list|explain)\s+(?:me\s+)?([\w-]+)[.!?]?", re.IGNORECASE)
 _PROGRAMS = frozenset(
     (
         "bash", "brew", "bun", "cargo", "cat", "cd", "cmake", "curl", "docker", "find", "git", "go", "gradle", "grep", "head", "ls",
@@ -75,8 +85,8 @@ _PROGRAMS = frozenset(
 )  # fmt: skip
 
 
-def answer_without_tools(text: str) -> str:
-    """The answer to what is no request: to a remark, or how to say what can be done."""
+def answer_without_tools(text: str, answers: Sequence[str] = ()) -> str:
+    """The answer to what is no request: to a remark, or how to say what can be done, unless one of the answers before said that."""
     said = re.sub(r"^please |,? please$", "", " ".join(text.lower().split()).rstrip(".!?"))
     for pattern, answer in _REMARKS.items():
         if re.fullmatch(pattern, said):
@@ -89,7 +99,12 @@ def answer_without_tools(text: str) -> str:
         return (
             f"If that is a command, say {in_code(f'/run {text.strip()}')}. I run only what is plainly meant as one.\n"
         )
-    return _as_typed(_UNKNOWN_ANSWER)
+    named = _ONE_NAME.fullmatch(text.strip())
+    if named is not None:
+        file, directory = in_code(f"read the file {named[1]}"), in_code(f"list {named[1]}/")
+        return f"If {in_code(named[1])} is a file, say {file}; if it is a directory, {directory}.\n"
+    again = any(answer.startswith(_UNKNOWN_ANSWER.partition("\n")[0]) for answer in answers)
+    return _UNKNOWN_AGAIN_ANSWER if again else _as_typed(_UNKNOWN_ANSWER)
 
 
 def _as_typed(answer: str) -> str:

@@ -101,7 +101,7 @@ _ANYTHING = rf"(?:{_QUOTED}|.+?)"
 _FILES = r"(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Gemfile|Rakefile|Justfile)"
 _PATH = rf"""(?:(?=.[^"'`”]*[./]){_QUOTED}|(?=\S*(?:[./]\w|/))[^\s"'`“]\S*?|{_FILES})"""
 _FILE = rf"(?:(?:the\s+)?file\s+(?P<path2>{_NAME})|(?P<path>{_PATH}))"
-_END = r"\s*[.!?]?\s*$"
+_END = r"(?:,?\s+please)?\s*[.!?]?\s*$"
 
 
 def parse_request(text: str) -> Intent | None:
@@ -111,6 +111,11 @@ def parse_request(text: str) -> Intent | None:
         if match is not None and (intent := make(**_fields(match))) is not None:
             return intent
     return None
+
+
+def is_usual_name(path: str) -> bool:
+    """Whether people call a file by this name though its case or its ending may be another: "the readme"."""
+    return re.fullmatch(_FILES, path, re.IGNORECASE) is not None
 
 
 def _fields(match: re.Match[str]) -> dict[str, str]:
@@ -208,7 +213,7 @@ _CHANGES: list[tuple[Callable[..., Intent | None], str]] = [
     (_edit_everywhere, rf"{_PLEASE}replace\s+(?:all|every|each)\s+{_REPLACE}\s+in\s+{_FILE}{_END}"),
     (_edit_everywhere, rf"{_PLEASE}replace\s+{_REPLACE}\s+(?:everywhere\s+)in\s+{_FILE}{_END}"),
     (_edit_everywhere, rf"{_PLEASE}replace\s+{_REPLACE}\s+in\s+{_FILE}\s*,?\s+everywhere{_END}"),
-    (_everywhere, rf"(?:(?:yes|ok|okay),?\s+)?{_PLEASE}(?:replace\s+)?{_ALL}(?:\s*,?\s*please)?{_END}"),
+    (_everywhere, rf"(?:(?:yes|ok|okay),?\s+)?{_PLEASE}(?:replace\s+)?{_ALL}{_END}"),
     (_on_line, rf"(?:only\s+)?(?:the\s+one\s+)?(?:on|in|at)?\s*line\s+(?P<number>\d{{1,9}}){_END}"),
     (Edit, rf"{_PLEASE}replace\s+(?P<old>{_ONE})\s+(?:with|by)\s+(?P<new>{_ONE})\s+in\s+{_FILE}{_END}"),
     (Edit, rf"{_PLEASE}(?:change|rename)\s+{_EDIT}"),
@@ -245,12 +250,19 @@ _QUESTIONS: list[tuple[Callable[..., Intent | None], str]] = [
     ),
     (_explain_path, rf"{_PLEASE}(?:explain|summari[sz]e|describe)\s+(?:the\s+)?{_FILE}{_END}"),
     (_explain_path, rf"what\s+does\s+(?:the\s+)?{_FILE}\s+do{_END}"),
-    (_count_lines, rf"how\s+many\s+lines\s+(?:are\s+(?:there\s+)?in|does)\s+{_FILE}(?:\s+have|\s+contain)?{_END}"),
+    (
+        _count_lines,
+        rf"how\s+many\s+lines\s+(?:are\s+(?:there\s+)?in|does)\s+(?:the\s+)?{_FILE}(?:\s+have|\s+contain)?{_END}",
+    ),
     (
         Count,
         rf"how\s+many\s+files\s+(?:are|does)\s+(?:there|here|(?:in\s+)?(?:this|the)\s+{_REPOSITORY}))(?:\s+have)?{_END}",
     ),
     (Listing, rf"{_PLEASE}(?:list|show)\s+(?:me\s+)?(?:the\s+|all\s+)*files(?:\s+in\s+(?P<path>{_NAME}))?{_END}"),
+    (
+        Listing,
+        rf"(?:what|which)\s+files\s+are\s+(?:there|here|in\s+(?:this|the)\s+{_REPOSITORY}|directory|folder)){_END}",
+    ),
     (Listing, rf"(?:{_PLEASE}list|what\s+is\s+in)\s+(?P<path>{_PATH}){_END}"),
     (_read, rf"{_PLEASE}(?:read|show|open|cat)\s+(?:me\s+)?(?:the\s+)?{_FILE}{_END}"),
     (Plan, rf"{_PLEASE}(?:plan|make\s+a\s+plan)\s+(?:for\s+|to\s+)?(?P<goal_>.+)$"),

@@ -17,7 +17,7 @@ from accord.agent.tool_calls import AgentToolCall, CommandResult
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.tools.programs import environment, run_program
 from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult, fenced
-from accord.errors import UnusableRepository
+from accord.errors import RepositoryMissing, UnusableRepository
 from accord.local.git import (
     DIFF_OPTIONS,
     FILTERS_COMMAND,
@@ -94,6 +94,8 @@ async def safe_git_environment(context: ToolContext, cwd: Path) -> dict[str, str
         if filters.code != _NO_FILTERS_SET:
             _check(filters)
         return git_environment(tree, ours, filter_overrides(filters.output, is_whole=not filters.is_truncated))
+    except RepositoryMissing as error:
+        raise ToolFailed(str(error)) from None
     except UnusableRepository as error:
         raise ToolFailed(f"git can't be run here without permission: {error}", "use the run tool") from None
 
