@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import tarfile
-import tomllib
 import zipfile
 from pathlib import Path
 
@@ -61,9 +60,3 @@ def test_the_source_archive_builds_the_same_wheel(built, tmp_path):
             archive.extractall(tmp_path)
     build(only(tmp_path, "accord-*"), tmp_path / "again", "wheel")
     assert files_of(only(tmp_path / "again", "*.whl")) == files_of(only(built, "*.whl"))
-
-
-def test_the_version_of_mcp_in_messages_is_the_one_of_the_extra():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    [mcp] = project["optional-dependencies"]["mcp"]
-    assert f"pip install --upgrade '{mcp}'" in (ROOT / "src/accord/agent/mcp/servers.py").read_text(encoding="utf-8")

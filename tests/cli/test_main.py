@@ -243,3 +243,16 @@ def test_the_agent_ends_by_control_c_without_a_traceback(project):
         agent.send_signal(signal.SIGINT)
         assert agent.wait() == 130
         assert agent.stderr.read() == b""
+
+
+def test_a_command_whose_extra_is_not_installed_says_how_to_add_it(project):
+    code = (
+        "import sys; sys.modules['websockets.asyncio.client'] = None\n"
+        "from accord.cli import main; sys.exit(main(['connect', 'http://127.0.0.1:1/']))"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=project
+    )
+    assert finished.returncode == 1
+    [line] = finished.stderr.splitlines()
+    assert line.startswith("accord: URLs of agents need the extra `http`: ")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
 
+import accord
 from accord.transports import installation
 from accord.transports.installation import install_command, program_command
 
@@ -80,3 +82,12 @@ def test_outside_a_virtual_environment_what_the_shell_finds_is_used(
     _add_program(tmp_path / "other" / "accord")  # as a shim of pyenv
     assert program_command() == "accord"
     assert install_command("http") == ".venv/bin/python -m pip install 'accord[http]'"
+
+
+def test_no_message_spells_the_command_itself() -> None:
+    """It would be that of another installation."""
+    package = Path(accord.__file__).parent
+    spelled = [
+        path.name for path in package.rglob("*.py") if re.search(r"pip install", path.read_text(encoding="utf-8"))
+    ]
+    assert spelled == ["installation.py"]

@@ -17,8 +17,6 @@ from typing import Any
 from accord.relay.status import process_memory
 from accord.telemetry.traffic import TURN_SECONDS, Traffic
 
-MISSING = "metrics need the extra `metrics`: pip install 'accord[metrics]'"
-
 _STATES = ("running", "waiting", "idle", "asleep")
 
 

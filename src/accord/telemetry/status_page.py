@@ -20,10 +20,11 @@ import msgspec
 
 from accord.errors.local_errors import HttpRefusal
 from accord.relay.status import SessionStatus, Snapshot, process_memory
-from accord.telemetry.metrics import MISSING, Metrics, has_client_library
+from accord.telemetry.metrics import Metrics, has_client_library
 from accord.telemetry.traffic import Traffic
 from accord.transports.http_request import HttpRequest, OriginCheck
 from accord.transports.http_server import HttpLimits
+from accord.transports.installation import install_command
 from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend
 
 _INLINE = re.compile(rb"<(script|style)>(.*?)</\1>", re.DOTALL)
@@ -95,7 +96,7 @@ class StatusPage:
         if request.path == "/status.json":
             return msgspec.json.encode(self.facts()), {"content-type": "application/json"}
         if self._metrics is None:
-            raise HttpRefusal(501, MISSING)
+            raise HttpRefusal(501, f"metrics need the extra `metrics`: {install_command('metrics')}")
         body, content_type = self._metrics.text(request.header("accept") or "")
         return body, {"content-type": content_type}
 

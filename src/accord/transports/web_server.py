@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from accord.transports.http_server import HttpLimits
-from accord.transports.installation import install_command
+from accord.transports.installation import ExtraMissing, install_command
 from accord.transports.websocket_server import WRITE, AsgiMessage, AsgiReceive, AsgiSend
 
 log = logging.getLogger("accord.http")
@@ -109,7 +109,7 @@ class WebServer:
     ) -> None:
         if find_spec("hypercorn") is None:
             listener.close()
-            raise ImportError(f"serving over HTTP needs the extra `http`: {install_command('http')}")
+            raise ExtraMissing(f"serving over HTTP needs the extra `http`: {install_command('http')}")
         self.application = application
         self._tls = tls
         if tls is not None:

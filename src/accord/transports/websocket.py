@@ -16,7 +16,7 @@ from accord.errors import ConnectionClosed
 from accord.transports.frame_reader import FrameDelivery
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.http_messages import CONNECTION_ID, RECEIVED, RESUME, read_number
-from accord.transports.installation import install_command
+from accord.transports.installation import ExtraMissing, install_command
 from accord.transports.resumption import END, Backoff, LinkedTransport
 from accord.transports.transport import HIGH_WATER, Receiver
 from accord.transports.websocket_messages import TEXT
@@ -237,8 +237,8 @@ def _was_cut(refused: WebSocketRefused) -> bool:
 
 
 def load_extra(module: str) -> Any:
-    """A module of the extra `http`; ImportError says how to install it."""
+    """A module of the extra `http`; ExtraMissing says how to install it."""
     try:
         return import_module(module)
     except ImportError:
-        raise ImportError(f"URLs of agents need the extra `http`: {install_command('http')}") from None
+        raise ExtraMissing(f"URLs of agents need the extra `http`: {install_command('http')}") from None

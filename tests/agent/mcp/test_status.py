@@ -201,7 +201,7 @@ async def test_with_a_package_that_does_not_fit_each_status_says_so(tmp_path: Pa
     monkeypatch.setitem(sys.modules, "accord.agent.mcp.server_connection", None)
     async with ServerConnections(tmp_path) as connections:
         (status,) = await connections.connect([scripted("")])
-    assert "pip install --upgrade 'mcp>=2.3,<3'" in str(status)
+    assert "pip install 'accord[mcp]'" in str(status)
 
 
 def test_the_package_is_imported_when_the_first_server_is_named():

@@ -277,7 +277,7 @@ class TestPrompts:
             (["run"], "there is no prompt"),
             (["run", "  "], "there is no prompt"),
             (["run", "--file", "none.txt", "Hi"], "none.txt can't be read: No such file"),
-            (["run", "--image", "notes.md", "Hi"], "does not look like image"),
+            (["run", "--image", "notes.md", "Hi"], "does not look like an image by its name"),
             (["run", "--prompt-file", "notes.md", "Hi"], "two prompts"),
             (["run", "--json", "--format", "v1", "Hi"], "--json and --format"),
             (["run", "--session", "s", "--continue", "Hi"], "--session and --continue"),

@@ -18,6 +18,7 @@ from accord.agent.mcp.content import McpResult, McpTool, OnProgress
 from accord.agent.mcp.status import KINDS, Kind, ServerStatus, Settings, State, kind_of, name_of, notify
 from accord.errors import ConnectionClosed, Unencodable
 from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
+from accord.transports.installation import install_command
 
 if TYPE_CHECKING:
     from accord.agent.mcp.server_connection import ServerConnection
@@ -163,9 +164,9 @@ async def _connection_class() -> type[ServerConnection] | str:
             module = await asyncio.to_thread(import_module, _CONNECTION_MODULE)
     except Exception as error:  # the status of each server says it
         if not is_installed():
-            return "the package mcp is not installed; run: pip install 'accord[mcp]'"
+            return f"the package mcp is not installed; run: {install_command('mcp')}"
         log.info("mcp can't be imported", exc_info=error)
-        return f"the installed package mcp is not compatible ({error}); run: pip install --upgrade 'mcp>=2.3,<3'"
+        return f"the installed package mcp is not compatible ({error}); run: {install_command('mcp')}"
     return module.ServerConnection
 
 

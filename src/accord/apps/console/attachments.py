@@ -73,7 +73,8 @@ def read_attachment(kind: Literal["file", "image", "audio"], path: Path) -> Atta
     """The file; InvalidUsage when it can't be read, or is not what it is called."""
     mime_type = guess_mime_type(path)
     if kind != "file" and not (mime_type or "").startswith(f"{kind}/"):
-        raise InvalidUsage(f"{path} does not look like {kind} by its name", "Give it a name that ends in its format")
+        what = "an image" if kind == "image" else "a sound"
+        raise InvalidUsage(f"{path} does not look like {what} by its name", "Give it a name that ends in its format")
     return Attachment(kind=kind, path=path.absolute(), mime_type=mime_type, content=_bytes_of(path))
 
 

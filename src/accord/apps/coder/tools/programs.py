@@ -18,6 +18,7 @@ from accord.apps.coder.errors import ToolFailed
 from accord.errors import ConnectionClosed
 from accord.local.paths import Roots
 from accord.local.processes import program_environment
+from accord.transports.installation import install_command
 
 _MAX_OUTPUT = 4 * 1024 * 1024
 _TIMEOUT = 60.0
@@ -42,7 +43,7 @@ def ripgrep(search_path: str | None = None) -> str:
     of_package = Path(sysconfig.get_path("scripts")) / ("rg.exe" if os.name == "nt" else "rg")
     program = str(of_package) if of_package.is_file() else shutil.which("rg", path=search_path)
     if program is None:
-        raise ToolFailed("command not found: rg (ripgrep). Install it, or run: pip install 'accord[coder]'")
+        raise ToolFailed(f"command not found: rg (ripgrep). Install it, or run: {install_command('coder')}")
     return program
 
 
