@@ -22,6 +22,7 @@ from accord import (
     Turn,
     permissions,
 )
+from accord.testing import ReceivedFrame, ScriptedAgent
 
 agent = Agent("typed", version="1.0")
 
@@ -80,6 +81,19 @@ async def ping(params: Any, client: AgentConnection) -> dict[str, int]:
 
 @agent.notification("_acme/seen")
 def seen(params: Any) -> None: ...
+
+
+scripted = ScriptedAgent()
+assert_type(scripted.on("session/new", {"sessionId": "1"}), None)
+
+
+@scripted.on("session/prompt")
+def prompted(heard: ReceivedFrame) -> dict[str, str]:
+    return {"stopReason": "end_turn"}
+
+
+def the_decorated_answer_keeps_its_type(heard: ReceivedFrame) -> None:
+    assert_type(prompted(heard), dict[str, str])
 
 
 async def the_decorated_function_keeps_its_type(turn: Turn) -> None:

@@ -216,7 +216,8 @@ class AuthRequired(RequestFailed):
     def complete(self, auth_methods: Iterable[Any]) -> None:
         """Set the methods, unless there are some or the error came from a peer."""
         if not self.auth_methods and not self.was_received:
-            self.data = {"reason": "auth_required", "authMethods": list(auth_methods)}
+            named: list[Any] = list(auth_methods)
+            self.data = {"reason": "auth_required", "authMethods": named}
 
 
 class NotFound(RequestFailed):
@@ -308,9 +309,13 @@ class SessionInUse(RequestFailed):
     _shown_members = _CLAIM
 
     session_id: _Member[str] = _Member("sessionId")
+    """The id of the session."""
     pid: _Member[int] = _Member("pid")
+    """The process that has it."""
     host: _Member[str] = _Member("host")
+    """The machine of that process."""
     since: _Member[str] = _Member("since")
+    """When it was opened there."""
 
     def __init__(self, session_id: str, pid: int, host: str, since: str) -> None:
         super().__init__(
@@ -327,6 +332,7 @@ class Fenced(RequestFailed):
     _shown_members = _CLAIM
 
     session_id: _Member[str] = _Member("sessionId")
+    """The id of the session."""
 
     def __init__(
         self, session_id: str, pid: int | None = None, host: str | None = None, since: str | None = None

@@ -58,6 +58,7 @@ class Claim(Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, int]:
+        """What tells it from every other claim."""
         return self.session_id, self.epoch
 
 

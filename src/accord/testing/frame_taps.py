@@ -38,6 +38,9 @@ class Peek:
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
         self.json: Any
+        """The value of the JSON; None where it is none."""
+        self.is_json: bool
+        """Whether it is JSON at all."""
         self.is_json, self.json = _read(raw)
 
     @property
@@ -58,6 +61,7 @@ class Peek:
 
     @property
     def result(self) -> Any:
+        """What an answer says that is no error."""
         return self.get("result")
 
     @property
@@ -67,10 +71,12 @@ class Peek:
 
     @property
     def is_request(self) -> bool:
+        """Whether it wants an answer."""
         return self.method is not None and self.get("id", _ABSENT) is not _ABSENT
 
     @property
     def is_answer(self) -> bool:
+        """Whether it is a result or an error for a request."""
         is_outcome = self.get("result", _ABSENT) is not _ABSENT or self.get("error", _ABSENT) is not _ABSENT
         return is_outcome and self.method is None
 
@@ -157,6 +163,7 @@ class Tap:
     """Passes everything on. Override what should be otherwise; each connection gets a copy of its own."""
 
     line: TappedTransport
+    """The connection that it is on."""
 
     def begun(self, line: TappedTransport) -> Self:
         """This tap on one connection. What it remembers of a connection is set here."""

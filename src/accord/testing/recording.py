@@ -36,6 +36,7 @@ class Recording:
     def __init__(self, entries: Iterable[Entry] = (), *, limit: int = KEPT_BYTES) -> None:
         self.entries: deque[Entry] = deque(entries)
         self.dropped = 0
+        """How many of the oldest frames are missing."""
         self._limit = limit
         self._size = sum(len(entry.frame) for entry in self.entries)
         self._began: float | None = None

@@ -11,7 +11,7 @@ import inspect
 import sys
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from msgspec import UNSET
 
@@ -38,7 +38,9 @@ class ReceivedFrame(Peek):
         super().__init__(raw)
         self._end = end
         self.is_answered = False
+        """Whether `answer` or `fail` was called."""
         self.is_taken = False
+        """Whether `next` has returned it."""
 
     def answer(self, result: Any) -> None:
         """The result is a dict, or a type of `accord.schema`."""
@@ -61,8 +63,10 @@ class SentRequest:
     """A request that a scripted end has sent. Await it for the answer, whether that is a result or an error."""
 
     def __init__(self, end: ScriptedEnd, id: Any, method: str) -> None:
-        self.id = id
+        self.id: Any = id
+        """Of the request, for `answer_to`."""
         self.method = method
+        """Of the request."""
         self._end = end
 
     def __await__(self) -> Generator[Any, None, ReceivedFrame]:
@@ -73,21 +77,29 @@ class ScriptedEnd:
     """What a scripted agent and a scripted client have in common."""
 
     side: Side
+    """Which end it is."""
 
     def __init__(self, patience: float) -> None:
         self.patience = patience
         self.received: list[ReceivedFrame] = []
+        """All frames so far."""
         self.recording = Recording()
+        """The conversation so far, of both sides."""
         self.failures: list[BaseException] = []
         """What handlers raised that was no answer."""
         self.closed: ConnectionClosed | None = None
+        """Why the connection is closed; None while it is open."""
         self._answers: dict[str, list[Any]] = {}
         self._transport: Transport | None = None
         self._news: list[asyncio.Future[None]] = []
         self._handling: set[asyncio.Task[None]] = set()
         self._asked = 0
 
-    def on(self, method: str, *answers: Any) -> Any:
+    @overload
+    def on(self, method: str) -> Callable[[F], F]: ...
+    @overload
+    def on(self, method: str, answer: Any, /, *answers: Any) -> None: ...
+    def on(self, method: str, *answers: Any) -> Callable[[F], F] | None:
         """Answer a method from now on, or decorate the function that does.
 
         An answer is a result, a `RequestFailed`, None to say nothing, or a function (also `async`) that gets what was
@@ -288,6 +300,7 @@ class AgentEnd(ScriptedEnd):
     def __init__(self, patience: float) -> None:
         super().__init__(patience)
         self.connections = 0
+        """How many clients have connected."""
         self.last_words: ConnectionClosed | None = None
         """What it died with, if it did."""
         self._gone: asyncio.Event | None = None
