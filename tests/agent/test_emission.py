@@ -124,7 +124,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "expected completed, failed, cancelled",
     ),
     "id of another call": (lambda turn, call: _opened(turn, id=call.id), "duplicate tool call 'call-"),
-    "call that was entered": (lambda turn, call: call.__aenter__(), "duplicate tool call 'call-"),
+    "call that was entered": (lambda turn, call: call.__aenter__(), "this tool call has begun before"),
     "line zero": (lambda turn, call: call.locate("a.py", 0), "lines count from 1"),
     "line below zero": (
         lambda turn, call: _opened(turn, locations=[Location(path="/a", line=-1)]),

@@ -72,6 +72,19 @@ async def asked_without_block(turn: Turn) -> None:
     await turn.allowed(turn.tool_call("Look"))
 
 
+async def used_twice(turn: Turn) -> None:
+    call = turn.tool_call("Look")
+    async with call:
+        pass
+    async with call:
+        pass
+
+
+async def diff_of_bytes(turn: Turn) -> None:
+    async with turn.tool_call("Write") as call:
+        await call.diff("a.txt", b"old", "new")
+
+
 async def wrong_status(turn: Turn) -> None:
     async with turn.tool_call("Look") as call:
         await call.update(status="done")
@@ -88,6 +101,18 @@ BLOCK = "`async with turn.tool_call(...) as call:`"
             lambda turn: turn.plan("Look"),
             "TypeError: a plan is a list of entries, not one string: write turn.plan([...])",
         ),
+        (lambda turn: turn.plan(None), "TypeError: expected a list of the entries of a plan, not NoneType"),
+        (lambda turn: turn.set_title(3), "TypeError: expected a string as the title of the session, not int"),
+        (
+            lambda turn: turn.ask("Which?", {"name": str}),
+            "TypeError: expected a JSON schema for each field, such as {'type': 'string'}, not type",
+        ),
+        (lambda turn: turn.ask("Which?", ["name"]), "TypeError: expected fields by name, not list"),
+        (
+            used_twice,
+            "ValueError: this tool call has begun before: make another one with turn.tool_call(...)",
+        ),
+        (diff_of_bytes, "TypeError: expected the text of a diff as a string, or None, not bytes"),
         (lambda turn: turn.plan([1]), "TypeError: expected a string or a PlanEntry, not int"),
         (
             lambda turn: turn.run(["git", "status"]),
@@ -156,6 +181,12 @@ async def parts(turn: Turn) -> AsyncIterator[str]:
             lambda agent: agent.prompt(plain),
             r"plain\(\) of @agent.prompt is no `async def` and gets a SyncTurn, not a Turn",
         ),
+        (
+            lambda agent: agent.prompt(),
+            "@agent.prompt takes no parentheses: write `@agent.prompt` above the function",
+        ),
+        (lambda agent: agent.logout(), "@agent.logout takes no parentheses"),
+        (lambda agent: agent.option("mode", choices="ask"), r"choices is a list such as \['ask'\], not one string"),
         (lambda agent: agent.prompt("answer"), "@agent.prompt needs a function, not str"),
         (
             lambda agent: agent.command("x", "X")(none),

@@ -3,12 +3,13 @@
 # pyright: reportUnnecessaryComparison=false, reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from accord import Agent, Client, InvalidParams, Turn, permissions
+from accord import Agent, Client, ConnectionClosed, InvalidParams, Turn, permissions
 
 agent = Agent("echo", version="1.0")
 
@@ -56,6 +57,35 @@ def test_an_unknown_version_is_told_those_that_exist(version: Any):
 def test_a_callback_is_a_function(callback: str):
     with pytest.raises(TypeError, match=f"{callback} is a function.*, not True"):
         Client(agent, **{callback: True})
+
+
+@pytest.mark.parametrize("callback", ["on_permission", "on_elicitation", "on_update"])
+def test_a_callback_that_takes_no_argument_is_refused_at_once(callback: str):
+    with pytest.raises(TypeError, match=f"{callback} is called with one argument, the .*has: no parameters"):
+        Client(agent, **{callback: lambda: True})
+    with pytest.raises(TypeError, match=f"{callback} is called with one argument, the .*has: request, more"):
+        Client(agent, **{callback: lambda request, more: True})
+    Client(agent, **{callback: lambda request, more=None: True})
+    with pytest.raises(TypeError, match=r"the callback of permissions\.ask is called with one argument, the request"):
+        permissions.ask(lambda: True)
+
+
+async def test_an_option_and_a_login_that_do_not_exist_are_told_with_those_that_do():
+    with_option = Agent("echo")
+    with_option.option("loud", default=True)
+    async with Client(with_option) as client:
+        session = await client.new_session(cwd=".")
+        with pytest.raises(InvalidParams, match="the session has no option 'quiet': it has loud"):
+            await session.set_option("quiet", True)
+    async with Client(agent) as client:
+        with pytest.raises(ValueError, match="the agent has no login 'key': it offers none"):
+            await client.login("key")
+
+
+async def test_a_program_that_ends_at_once_is_told_what_an_agent_does():
+    with pytest.raises(ConnectionClosed, match=r"ended before it answered: .* as with agent\.run\(\) \(exit code 0\)"):
+        async with Client([sys.executable, "-c", "pass"]):
+            pass
 
 
 @pytest.mark.parametrize("content", [None, 42, b"Hello", {"text": "Hello"}, [1]])

@@ -23,6 +23,7 @@ from accord.agent.definition import (
     TurnPolicy,
     check_handler,
     to_option_choice,
+    without_parentheses,
 )
 from accord.agent.session import AgentSession
 from accord.agent.session_methods import SessionMethods
@@ -130,6 +131,7 @@ class Agent:
         check_types(self._definition.info)
         check_types(AgentCapabilities(meta=self._definition.meta))
 
+    @without_parentheses
     def prompt(self, handler: PromptT) -> PromptT:
         """Register the handler of prompts: `async def f(turn: Turn)`, or `def f(turn: SyncTurn)` in a thread.
 
@@ -140,6 +142,7 @@ class Agent:
         self._definition.prompt_handler = handler
         return handler
 
+    @without_parentheses
     def new_session(self, handler: SessionT) -> SessionT:
         """Register a handler that prepares each session that is created, loaded or resumed: `f(session)`. It may refuse by raising."""
         _check_only(self._definition.session_handler, "@agent.new_session")
@@ -175,6 +178,7 @@ class Agent:
         check_types(method)
         self._definition.logins[id] = LoginMethod(method)
 
+    @without_parentheses
     def logout(self, handler: ConnectionT) -> ConnectionT:
         """Register a handler that deletes the credentials: `f(client)`."""
         _check_only(self._definition.logout_handler, "@agent.logout")
@@ -196,6 +200,8 @@ class Agent:
 
         Without choices it is a switch. The category `mode` makes it the session's modes.
         """
+        if isinstance(choices, str):
+            raise TypeError(f"choices is a list such as [{choices!r}], not one string")
         option_choices = [to_option_choice(choice) for choice in choices]
         if not option_choices and not isinstance(default, bool):
             raise TypeError("an option needs choices, or a default that is True or False")

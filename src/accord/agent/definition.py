@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Handler: TypeAlias = Callable[..., Any]
 """A function of the author, plain or async."""
+
+RegisterT = TypeVar("RegisterT", bound=Handler)
 
 Busy: TypeAlias = Literal["queue", "refuse", "steer"]
 
@@ -131,6 +133,19 @@ def to_option_choice(choice: str | OptionChoice | tuple[str, str]) -> OptionChoi
     if isinstance(choice, str):
         return OptionChoice(value=choice, name=choice)
     return OptionChoice(value=choice[0], name=choice[1])
+
+
+def without_parentheses(register: RegisterT) -> RegisterT:
+    """For a method that is a decorator itself: called with no function, it says how to write that."""
+
+    @wraps(register)
+    def registered(*arguments: Any, **named: Any) -> Any:
+        if len(arguments) == 1 and not named:  # the agent
+            spelling = f"@agent.{register.__name__}"
+            raise TypeError(f"{spelling} takes no parentheses: write `{spelling}` above the function")
+        return register(*arguments, **named)
+
+    return cast("RegisterT", registered)
 
 
 def check_handler(decorator: str, handler: Handler, most: int, least: int = 0) -> None:

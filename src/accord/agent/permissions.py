@@ -98,6 +98,8 @@ class UserRequests:
     ) -> dict[str, Any] | None:
         """The values that the user entered; None when there is no answer, or the client has no forms."""
         check_type(fields, Mapping, "fields by name")
+        for field in fields.values():
+            check_type(field, Mapping, "a JSON schema for each field, such as {'type': 'string'}")
         names = list(fields if required is None else required)
         schema: dict[str, Any] = {"type": "object", "properties": dict(fields), "required": names}
         request = ElicitationRequest(message=message, mode="form", session_id=self._session.id, schema=schema)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
 import msgspec
@@ -20,6 +20,7 @@ from accord.peer.required_await import refuse_syntax
 from accord.session.content import Content, Text
 from accord.session.entities import ContentItem, Diff, FileChange, Location, TerminalItem, ToolCall, ToolCallItem
 from accord.session.open_enums import FINAL_STATUSES, ToolKind, ToolStatus
+from accord.session.type_checks import check_type
 from accord.session.updates import Patch, ToolCallAppend, ToolCallPatch
 from accord.session.value import UNSET, Unknown
 
@@ -47,6 +48,8 @@ def file_diff(path: FilePath, old_text: str | None, new_text: str | None) -> Dif
     """The change of one file. `old_text` None: the file is created; `new_text` None: it is deleted."""
     if old_text is None and new_text is None:
         raise ValueError("a diff needs an old text, a new text, or both")
+    for text in (old_text, new_text):
+        check_type(text, (str, NoneType), "the text of a diff as a string, or None")
     operation = "add" if old_text is None else "delete" if new_text is None else "modify"
     return Diff([FileChange(operation=operation, path=os.fspath(path), old_text=old_text, new_text=new_text)])
 
@@ -78,6 +81,7 @@ class AgentToolCall:
         self._announcement = publisher.validator.patch(announcement)
         self._on_send = on_send
         self._has_failed = False
+        self._is_entered = False
         self._check_new()
 
     @property
@@ -101,7 +105,10 @@ class AgentToolCall:
         )
 
     async def __aenter__(self) -> Self:
+        if self._is_entered:
+            raise ValueError("this tool call has begun before: make another one with turn.tool_call(...)")
         self._check_new()
+        self._is_entered = True
         await self._send(self._announcement)
         return self
 

@@ -223,6 +223,7 @@ class Turn(TurnContext):
         """
         if isinstance(entries, str):
             raise TypeError("a plan is a list of entries, not one string: write turn.plan([...])")
+        check_type(entries, Iterable, "a list of the entries of a plan")
         plan = [PlanEntry(content=entry) if isinstance(entry, str) else entry for entry in entries]
         for entry in plan:
             check_type(entry, PlanEntry, "a string or a PlanEntry")
@@ -358,6 +359,7 @@ class Turn(TurnContext):
 
     async def set_title(self, title: str) -> None:
         """Name the session."""
+        check_type(title, str, "a string as the title of the session")
         self._touch()
         await self.session.set_title(title)
 

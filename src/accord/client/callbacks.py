@@ -18,6 +18,24 @@ from accord.session.updates import Update
 log = logging.getLogger("accord.client")
 
 
+def check_callback(name: str, callback: object, argument: str, example: str = "") -> None:
+    """TypeError for what can't be called with one argument; None is no callback."""
+    if callback is None:
+        return
+    if not callable(callback):
+        raise TypeError(f"{name} is a function{example}, not {callback!r}")
+    try:
+        signature = inspect.signature(callback)
+    except ValueError:  # some built-in functions have none
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
+        raise TypeError(
+            f"{name} is called with one argument, {argument}; this function has: {', '.join(signature.parameters) or 'no parameters'}"
+        ) from None
+
+
 class _Call(msgspec.Struct):
     """A callback and its argument; with `wrap` the argument is made of an update, so that updates can be merged."""
 

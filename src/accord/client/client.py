@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
 import msgspec
 
 from accord.client.agent_requests import AgentRequests, OnElicitation, OnElicitationComplete, offered_capabilities
+from accord.client.callbacks import check_callback
 from accord.client.capabilities import absolute_path, check_directories, check_directory, check_offered, check_servers
 from accord.client.connection import ClientConnection
 from accord.client.deadlines import Deadlines
@@ -108,9 +109,9 @@ class Client:
         check_stderr(stderr)
         if version not in get_args(ProtocolVersion):
             raise ValueError(f"unknown protocol version {version!r}: expected 'auto', 1, 2 or '2-draft'")
-        _check_callable("on_permission", on_permission, ", such as permissions.allow_all")
-        _check_callable("on_elicitation", on_elicitation)
-        _check_callable("on_update", on_update)
+        check_callback("on_permission", on_permission, "the request", ", such as permissions.allow_all")
+        check_callback("on_elicitation", on_elicitation, "the request")
+        check_callback("on_update", on_update, "the update")
         self._version: ProtocolVersion = version
         self._stderr: Stderr = stderr
         self._on_login = on_login
@@ -401,11 +402,6 @@ class Client:
         check_servers(known, can)
         check_directories(directories, can)
         return {"cwd": absolute_path(cwd), "servers": known, "additional_directories": directories}
-
-
-def _check_callable(name: str, callback: object, example: str = "") -> None:
-    if callback is not None and not callable(callback):
-        raise TypeError(f"{name} is a function{example}, not {callback!r}")
 
 
 async def _insisting(work: Callable[[], Awaitable[T]], patience: float) -> T:

@@ -87,6 +87,11 @@ class ClientConnection:
         except InternalError as error:
             self.add_stderr(error)
             raise
+        except ConnectionClosed as closed:
+            if closed.exit_code != 0:
+                raise
+            reason = f"{closed.reason} before it answered: an agent's program serves until its input ends, as with agent.run()"
+            raise ConnectionClosed(reason, 0, closed.stderr_tail, kind=closed.kind) from closed.__cause__
         self.peer.set_version_rules(
             odd_ids_allowed=self.dialect.odd_ids_allowed, batches_allowed=self.dialect.batches_allowed
         )

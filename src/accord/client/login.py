@@ -32,7 +32,8 @@ def method_of(methods: Sequence[AuthMethod], method_id: str) -> AuthMethod:
         if not isinstance(method, Unknown) and method.id == method_id:
             return method
     known = [method.id for method in methods if not isinstance(method, Unknown)]
-    raise ValueError(f"the agent has no login {method_id!r}, only {', '.join(map(repr, known)) or 'none'}")
+    offered = f", only {', '.join(map(repr, known))}" if known else ": it offers none"
+    raise ValueError(f"the agent has no login {method_id!r}{offered}")
 
 
 async def chosen_login(methods: Sequence[AuthMethod], choose: ChooseLogin | None) -> str | None:

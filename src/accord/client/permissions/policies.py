@@ -20,6 +20,7 @@ from typing import Any, TypeAlias, cast
 
 import msgspec
 
+from accord.client.callbacks import check_callback
 from accord.peer.limited_log import LimitedLog
 from accord.session.content import Text
 from accord.session.entities import ContentItem, ToolCall
@@ -217,6 +218,7 @@ def ask(callback: Callback, *, deadline: float | None = None) -> Policy:
     """
     if not callable(callback):
         raise TypeError(f"permissions.ask needs a function that gets the request, not {type(callback).__name__}")
+    check_callback("the callback of permissions.ask", callback, "the request")
     limited = LimitedLog()
 
     async def policy(request: PermissionRequest) -> PermissionAnswer:
