@@ -26,7 +26,7 @@ PYTHONS ?= $(foreach version,3.12 3.13 3.14,$(call newer,$(version)))
 LIBRARY_TESTS := $(filter-out tests/apps tests/architecture tests/benchmarks tests/installed tests/interop,\
 	$(patsubst %/,%,$(filter-out %__/,$(wildcard tests/*/))))
 
-.PHONY: help install run test soak pythons newest-python security check format format-check lint types layers bench node-peers interop local-model wheel man requirements lock clean
+.PHONY: help install run test test-busy soak pythons newest-python security check format format-check lint types layers bench node-peers interop local-model wheel man requirements lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
