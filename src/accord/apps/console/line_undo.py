@@ -16,6 +16,7 @@ from accord.apps.console.sanitizer import exact, exact_line, one_line
 from accord.apps.console.screen.shutdown import BackgroundTasks
 from accord.apps.console.session_files import (
     MEMORY,
+    TURNED_OFF,
     Comparison,
     SessionFiles,
     compare,
@@ -115,7 +116,7 @@ class LineUndo:
         turns = [] if files is None else [turn for turn in reversed(files.log.turns) if turn.before is not None]
         async with self._dialog.attention():
             if files is None:
-                self._dialog.tell("Checkpoints are turned off: set checkpoints = true in config.toml.\n")
+                self._dialog.tell(f"{TURNED_OFF}\n")
             elif not turns:
                 reason = f" /undo is not available here: {one_line(files.refusal)}." if files.refusal else ""
                 self._dialog.tell(f"There is no turn to go back to yet.{reason}\n")

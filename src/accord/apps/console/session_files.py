@@ -24,6 +24,7 @@ from accord.local.threads import shielded_result
 PATIENCE = 2.0
 """Seconds that a prompt waits for its checkpoint."""
 MEMORY = "The agent's memory does not change: it does not know of an undo."
+TURNED_OFF = "Checkpoints are turned off: set checkpoints = true in config.toml, or ACCORD_CHECKPOINTS=true."
 _MOST_NAMES = 20
 T = TypeVar("T")
 

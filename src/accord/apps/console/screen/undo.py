@@ -15,7 +15,7 @@ from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.pages.choice_page import Entry, QuestionPage
 from accord.apps.console.screen.pages.undo_page import Preview, UndoPage, read_diffs
 from accord.apps.console.screen.session import SessionTab
-from accord.apps.console.session_files import MEMORY, SessionFiles, compare, named_lines, restore, summary
+from accord.apps.console.session_files import MEMORY, TURNED_OFF, SessionFiles, compare, named_lines, restore, summary
 from accord.errors import CheckpointFailed
 from accord.local.checkpoint_log import CheckpointedTurn, CheckpointLog, remove_old_checkpoints
 from accord.local.checkpoints import Change, Checkpoint, Checkpoints
@@ -170,7 +170,7 @@ class UndoController:
 
     def _reason_against(self, tab: SessionTab, files: SessionFiles | None) -> str:
         if files is None:
-            return "Checkpoints are turned off: set checkpoints = true in config.toml."
+            return TURNED_OFF
         if files.refusal and not files.log.turns:
             return f"/undo is not available here: {files.refusal}"
         busy = [each for each, theirs in self._files.items() if each.is_busy and _overlap(files, theirs)]
