@@ -13,7 +13,7 @@ import pytest
 from accord import Agent, Client, ConnectionClosed, Remote, RequestFailed, Turn, permissions
 from accord.dialects.negotiation import ProtocolVersion
 from accord.store import MemoryStore
-from accord.transports import websocket_server
+from accord.transports import server_socket
 from accord.transports.http_application import HttpApplication
 from accord.transports.http_client import HttpTransport
 from accord.transports.http_server import HttpLimits
@@ -104,7 +104,7 @@ async def test_messages_that_are_due_at_once_are_one_write_of_a_websocket(monkey
         sizes.append(len(frames))
         return write_messages(frames)
 
-    monkeypatch.setattr(websocket_server, "write_messages", write)
+    monkeypatch.setattr(server_socket, "write_messages", write)
     app = new_agent(merge_seconds=0.0).asgi()
     async with served(app) as url, connect(url, "websocket", 1) as client:
         session = await client.new_session(cwd="/tmp")

@@ -36,22 +36,24 @@ def test_a_client_masks_every_message_with_another_key():
     assert {apply_mask(each[6:], each[2:6]) for each in frames} == {b"abcd"}
 
 
+@pytest.mark.parametrize("is_masked", [False, True], ids=["of-a-server", "of-a-client"])
 @pytest.mark.parametrize("seed", range(20))
-def test_messages_are_read_from_any_pieces(seed: int):
+def test_messages_are_read_from_any_pieces(seed: int, is_masked: bool):
     chance = random.Random(seed)
     controls: list[bytes] = []
     messages = [
         (chance.choice([TEXT, BINARY]), chance.randbytes(chance.choice([0, 5, 125, 126, 300, 70_000])))
         for _ in range(12)
     ]
-    ping, data = frame(Opcode.PING, b"p"), b""
+    ping, data = frame(Opcode.PING, b"p", mask=is_masked), b""
     for opcode, content in messages:
         middle = chance.randrange(len(content) + 1)
         if chance.random() < 0.4:
-            data += frame(Opcode(opcode), content[:middle], fin=False) + ping + frame(Opcode.CONT, content[middle:])
+            data += frame(Opcode(opcode), content[:middle], fin=False, mask=is_masked) + ping
+            data += frame(Opcode.CONT, content[middle:], mask=is_masked)
         else:
-            data += write_messages([content], opcode) + ping
-    read = MessageReader(None, controls.append)
+            data += write_messages([content], opcode, apply_mask if is_masked else None) + ping
+    read = MessageReader(None, controls.append, apply_mask if is_masked else None)
     received: list[tuple[int, bytes]] = []
     while data:
         size = chance.choice([1, 2, 3, 100, 1000, 40_000])

@@ -22,10 +22,10 @@ from accord.errors.local_errors import HttpRefusal
 from accord.relay.status import SessionStatus, Snapshot, process_memory
 from accord.telemetry.metrics import Metrics, has_client_library
 from accord.telemetry.traffic import Traffic
+from accord.transports.asgi_link import AsgiMessage, AsgiReceive, AsgiSend
 from accord.transports.http_request import HttpRequest, OriginCheck
 from accord.transports.http_server import HttpLimits
 from accord.transports.installation import install_command
-from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend
 
 _INLINE = re.compile(rb"<(script|style)>(.*?)</\1>", re.DOTALL)
 _HEADERS = {

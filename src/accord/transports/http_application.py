@@ -21,6 +21,7 @@ import msgspec
 
 from accord.errors import ConnectionClosed
 from accord.errors.local_errors import HttpRefusal
+from accord.transports.asgi_link import SOCKET, AsgiLink, AsgiMessage, AsgiReceive, AsgiSend
 from accord.transports.event_stream import KEEP_ALIVE, EventBuffer
 from accord.transports.http_messages import (
     CONNECTION_ID,
@@ -42,7 +43,7 @@ from accord.transports.http_server import HttpLimits, HttpServerTransport
 from accord.transports.tap import Observer
 from accord.transports.trace_context import TRACEPARENT, TRACESTATE, valid_trace, with_trace
 from accord.transports.transport import Identity
-from accord.transports.websocket_server import WRITE, AsgiMessage, AsgiReceive, AsgiSend, WebSocketServerTransport
+from accord.transports.websocket_server import WebSocketServerTransport
 
 log = logging.getLogger("accord.http")
 
@@ -287,14 +288,14 @@ class HttpApplication:
             return
         if request.header(CONNECTION_ID) is not None:
             connection, received = self._cut_connection(request, identity)
-            await connection.serve(receive, send, received, request.extensions.get(WRITE))
+            await connection.serve(_link(request, receive, send), received)
             return
         self._check_room()
         is_resumable = request.header(RESUME) is not None and self.limits.idle_seconds >= 1
         connection = WebSocketServerTransport(self.limits, is_resumable=is_resumable)
         task = self._start(connection, identity)
         try:
-            await connection.serve(receive, send, write=request.extensions.get(WRITE))
+            await connection.serve(_link(request, receive, send))
             if not connection.is_resumable:
                 await asyncio.wait((task,))
         finally:
@@ -368,6 +369,11 @@ class HttpApplication:
             await connection.aclose()
             if connection.tap is not None:
                 connection.tap.ended()
+
+
+def _link(request: HttpRequest, receive: AsgiReceive, send: AsgiSend) -> AsgiLink:
+    take_socket = request.extensions.get(SOCKET)
+    return AsgiLink(receive, send, None if take_socket is None else take_socket())
 
 
 def _session_header(request: HttpRequest) -> str | None:

@@ -97,6 +97,8 @@ class HttpTransport(MessageTransport):
         self._asked_in: dict[MessageId, str] = {}  # the server's requests, by session
         self._sent_in: dict[MessageId, str] = {}  # our requests, by session
         self._sender: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+        self._room = asyncio.Event()
         self._last_events: dict[str | None, int] = {}
         self._confirmations: dict[str | None, int] = {}
         self._confirmer: asyncio.Task[None] | None = None
@@ -121,7 +123,19 @@ class HttpTransport(MessageTransport):
             )
         self._web = self._new_web()
         self._attach(receiver)
+        self._room.set()
         self._sender = asyncio.create_task(self._send_all(), name="accord HTTP sender")
+
+    def pause_receiving(self) -> None:
+        super().pause_receiving()
+        self._room.clear()
+
+    def resume_receiving(self) -> None:
+        super().resume_receiving()
+        self._room.set()
+
+    def _frame_waits(self) -> None:
+        self._wake.set()
 
     async def _send_all(self) -> None:
         try:
@@ -356,13 +370,18 @@ class HttpTransport(MessageTransport):
             kind = "not_started" if self._connection_id is None else "peer_closed"
             self._delivery.lose(ConnectionClosed(reason, kind=kind))
 
-    def _readers(self) -> list[asyncio.Task[None]]:
-        tasks = [stream.task for stream in self._streams.values()]
-        return [task for task in (*tasks, self._confirmer) if task is not None]
-
     async def _close(self) -> None:
-        await self._end_tasks(self._sender, _CLOSE_SECONDS)
+        was_lost, self._is_closed = self._is_closed, True
+        self._room.set()
+        self._wake.set()
         if self._sender is not None:
+            if not was_lost:
+                await asyncio.wait((self._sender,), timeout=_CLOSE_SECONDS)
+            readers = [stream.task for stream in self._streams.values()]  # the sender may have started one
+            tasks = [task for task in (self._sender, self._confirmer, *readers) if task is not None]
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
             await self._delete()
         self._deliver_close()
 

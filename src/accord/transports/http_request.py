@@ -15,8 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 
 from accord.errors.local_errors import HttpRefusal
+from accord.transports.asgi_link import AsgiMessage, AsgiReceive, AsgiSend
 from accord.transports.transport import Identity
-from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 SECRET_PARAMETERS = ("token", "access_token", "api_key")

@@ -12,7 +12,7 @@ from accord.transports.transport import Receiver
 
 
 class MessageTransport(ABC):
-    """Queues frames for a task that sends them; opening, sending, receiving and closing depend on the connection."""
+    """Queues frames; opening, sending, receiving and closing depend on the connection."""
 
     def __init__(self, high_water: int) -> None:
         self._high_water = high_water
@@ -22,8 +22,6 @@ class MessageTransport(ABC):
         self._unsent = 0
         self._is_send_paused = False
         self._is_closed = False
-        self._wake = asyncio.Event()
-        self._room = asyncio.Event()
         self._close_task: asyncio.Task[None] | None = None
 
     def send(self, frame: bytes) -> None:
@@ -34,7 +32,7 @@ class MessageTransport(ABC):
             return
         self._frames.append(frame)
         self._unsent += len(frame)
-        self._wake.set()
+        self._frame_waits()
         if self._unsent > self._high_water and not self._is_send_paused:
             self._is_send_paused = True
             self._receiver.send_paused()
@@ -43,13 +41,11 @@ class MessageTransport(ABC):
         """No call of `frames_received` or `frame_rejected` until resumed."""
         if self._delivery is not None:
             self._delivery.pause()
-            self._room.clear()
 
     def resume_receiving(self) -> None:
         """Calls nothing itself; held frames are delivered in the next iteration of the loop."""
         if self._delivery is not None:
             self._delivery.resume()
-            self._room.set()
 
     @property
     def unsent(self) -> int:
@@ -69,7 +65,6 @@ class MessageTransport(ABC):
     def _attach(self, receiver: Receiver) -> FrameDelivery:
         self._receiver = receiver
         self._delivery = FrameDelivery(receiver)
-        self._room.set()
         return self._delivery
 
     def _frame_sent(self, size: int) -> None:
@@ -80,25 +75,11 @@ class MessageTransport(ABC):
                 self._receiver.send_resumed()
 
     @abstractmethod
+    def _frame_waits(self) -> None:
+        """Send the queue, now or soon; called from within `send()`, so it must not resume the sender."""
+
+    @abstractmethod
     async def _close(self) -> None: ...
-
-    def _readers(self) -> list[asyncio.Task[None]]:
-        """Tasks beside the sender that end with the connection."""
-        return []
-
-    async def _end_tasks(self, sender: asyncio.Task[None] | None, seconds: float) -> bool:
-        """Wait for the sender for so many seconds, then end it and the others; whether the connection was lost before."""
-        was_lost, self._is_closed = self._is_closed, True
-        self._room.set()
-        self._wake.set()
-        if sender is not None:
-            if not was_lost:
-                await asyncio.wait((sender,), timeout=seconds)
-            tasks = [sender, *self._readers()]  # the sender may have started a reader
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
-        return was_lost
 
     def _deliver_close(self) -> None:
         if self._delivery is not None and not self._delivery.is_closed:

@@ -23,6 +23,7 @@ from typing import Protocol
 from accord.errors import ConnectionClosed
 from accord.transports.frame_reader import FrameDelivery
 from accord.transports.message_transport import MessageTransport
+from accord.transports.transport import Receiver
 
 WINDOW = 1024 * 1024
 """The most bytes that are sent and not confirmed, but for one frame that is larger."""
@@ -34,6 +35,7 @@ a proxy, and some servers hide its reason."""
 
 _NUMBER = 8  # bytes
 _CHUNK = 64 * 1024  # the most bytes of one write, but for a frame that is larger
+_SINGLE_SECONDS = 0.001
 _FIRST_DELAY = 0.1
 _LONGEST_DELAY = 5.0
 
@@ -99,15 +101,28 @@ class Backoff:
 class Link(Protocol):
     """One WebSocket of a connection."""
 
-    async def send_frames(self, frames: list[bytes]) -> None:
+    @property
+    def has_room(self) -> bool:
+        """Whether more can be written now; the transport hears of it when there is room again."""
+        ...
+
+    def write_frames(self, frames: list[bytes]) -> None:
         """Send each as a text message."""
         ...
 
-    async def send_bytes(self, data: bytes) -> None: ...
+    def write_bytes(self, data: bytes) -> None: ...
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
 
 
 class LinkedTransport(MessageTransport):
-    """A transport over one link after the other. Between two of them frames wait, and the sender is paused."""
+    """A transport over one link after the other. Between two of them frames wait, and the sender is paused.
+
+    A frame is written at once if a millisecond has passed since the last one, or input has arrived since; the others of one
+    iteration of the loop are written together.
+    """
 
     def __init__(self, high_water: int) -> None:
         super().__init__(high_water)
@@ -116,71 +131,131 @@ class LinkedTransport(MessageTransport):
         self._received = 0
         self._unconfirmed = 0  # bytes received since the last confirmation
         self._is_confirmation_due = False
-        self._confirm_seconds: float | None = None
-        """How long the other side may take to confirm when it has been sent all that it may be."""
-        self._blocked_at: float | None = None
+        self._unread_seconds: float | None = None
+        """How long the other side may take to read, or to confirm when it has been sent all that it may be."""
+        self._unread_timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._link: Link | None = None
+        self._unwritten = 0  # bytes in the buffer of a link that has no room
+        self._is_flush_due = False
+        self._single_at = 0.0
+        self._is_flushed = asyncio.Event()
+        """Set whenever nothing is left to send."""
+
+    def pause_receiving(self) -> None:
+        super().pause_receiving()
+        if self._link is not None:
+            self._link.pause_reading()
+
+    def resume_receiving(self) -> None:
+        super().resume_receiving()
+        if self._link is not None:
+            self._link.resume_reading()
+
+    def _attach(self, receiver: Receiver) -> FrameDelivery:
+        self._loop = asyncio.get_running_loop()
+        return super()._attach(receiver)
+
+    def _begin(self, link: Link, received: int) -> None:
+        """Use this link from now on; its other end has received so many frames, and is sent those that follow."""
+        self._link = link
+        if self._delivery is not None and self._delivery.is_paused:
+            link.pause_reading()
+        if missed := self._sent.after(received):
+            link.write_frames(missed)
+        self._flush()
+
+    def _end(self) -> None:
+        """Use the link no more: what it did not write is sent by the next one, if there is one."""
+        self._link = None
+        self._read_again()
+        self._count_written()
 
     def _frame_received(self, size: int) -> None:
         self._received += 1
+        self._single_at = 0.0  # what is sent next is probably a response
         if self._is_resumable:
             self._unconfirmed += size
             if self._unconfirmed >= CONFIRM_BYTES:
                 self._unconfirmed = 0
                 self._is_confirmation_due = True
-                self._wake.set()
+                self._flush_soon()
 
     def _bytes_received(self, data: bytes) -> None:
         """A binary message; ValueError for a confirmation of what was not sent."""
         if self._is_resumable and len(data) == _NUMBER:
             self._sent.confirm(int.from_bytes(data, "big"))
-            self._blocked_at = None
-            self._wake.set()
+            if self._frames:
+                self._read_again()
+                self._flush_soon()
 
-    async def _write(self, link: Link, received: int) -> None:
-        """Send what the other side has not received, then all that follows, until this side closes.
-
-        TimeoutError if frames wait because the other side does not confirm what it has received.
-        """
-        self._blocked_at = None
-        if missed := self._sent.after(received):
-            await link.send_frames(missed)
-        while True:
-            if self._is_confirmation_due:
-                self._is_confirmation_due = False
-                await link.send_bytes(self._received.to_bytes(_NUMBER, "big"))
-            elif self._frames and self._sent.size < WINDOW:
-                await self._write_frames(link)
-            elif self._is_closed and not self._frames:
-                return
+    def _frame_waits(self) -> None:
+        if not self._is_flush_due:
+            if self._loop.time() >= self._single_at and not self._is_send_paused:
+                self._flush()
             else:
-                self._wake.clear()
-                async with asyncio.timeout_at(self._confirm_by()):
-                    await self._wake.wait()
+                self._flush_soon()
 
-    def _confirm_by(self) -> float | None:
-        """When the other side has to have confirmed something; None if nothing waits for that."""
-        if not self._frames or self._confirm_seconds is None:
-            return None
-        if self._blocked_at is None:
-            self._blocked_at = asyncio.get_running_loop().time()
-        return self._blocked_at + self._confirm_seconds
+    def _flush_soon(self) -> None:
+        if not self._is_flush_due:
+            self._is_flush_due = True
+            self._loop.call_soon(self._flush)
 
-    async def _write_frames(self, link: Link) -> None:
-        """Send what waits, in one write as far as that is sensible."""
+    def _flush(self) -> None:
+        """Write as much of what waits as there is room for."""
+        self._is_flush_due = False
+        link = self._link
+        if link is None:
+            self._is_flushed.clear()
+            return
+        if self._is_confirmation_due and link.has_room:
+            self._is_confirmation_due = False
+            link.write_bytes(self._received.to_bytes(_NUMBER, "big"))
+        while self._frames and self._sent.size < WINDOW and link.has_room:
+            self._write_frames(link)
+        self._single_at = self._loop.time() + _SINGLE_SECONDS
+        if self._frames or not link.has_room:
+            self._is_flushed.clear()
+            if self._unread_timer is None and self._unread_seconds is not None:
+                self._unread_timer = self._loop.call_later(self._unread_seconds, self._not_read)
+        else:
+            self._is_flushed.set()
+            self._read_again()
+
+    def _write_frames(self, link: Link) -> None:
+        """Write what waits, in one piece as far as that is sensible."""
         frames, waiting, sent, size = list[bytes](), self._frames, self._sent, 0
         while waiting and size < _CHUNK and sent.size < WINDOW:
             frame = waiting.popleft()
-            sent.add(frame)  # before anything can fail
+            sent.add(frame)
             frames.append(frame)
             size += len(frame)
-        try:
-            await link.send_frames(frames)
-        finally:
-            if not self._is_resumable:
-                sent.confirm(sent.count)
-            self._frame_sent(size)
+        link.write_frames(frames)
+        if not self._is_resumable:
+            sent.confirm(sent.count)
+        self._unwritten += size
+        if link.has_room:
+            self._count_written()
+
+    def _has_room(self) -> None:
+        """The link has room again."""
+        self._read_again()
+        self._count_written()
+        self._flush()
+
+    def _count_written(self) -> None:
+        size, self._unwritten = self._unwritten, 0
+        self._frame_sent(size)
+
+    def _read_again(self) -> None:
+        """The other side has read, or confirmed."""
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+            self._unread_timer = None
+
+    def _not_read(self) -> None:
+        """The other side has not read in time."""
 
     def _lose(self, delivery: FrameDelivery, reason: str) -> None:
         self._is_closed = True
-        self._wake.set()
         delivery.lose(ConnectionClosed(reason))

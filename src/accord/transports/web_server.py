@@ -19,9 +19,9 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from accord.transports.asgi_link import SOCKET, AsgiMessage, AsgiReceive, AsgiSend
 from accord.transports.http_server import HttpLimits
 from accord.transports.installation import ExtraMissing, install_command
-from accord.transports.websocket_server import WRITE, AsgiMessage, AsgiReceive, AsgiSend
 
 log = logging.getLogger("accord.http")
 
@@ -128,14 +128,14 @@ class WebServer:
     async def serve(self, stop: asyncio.Event) -> None:
         """Serve until `stop` is set, then end all connections and return in bounded time."""
         serve: Any = import_module("hypercorn.asyncio").serve  # an extra
-        _end_closed_sockets()
+        _improve_sockets()
 
         async def drain() -> None:
             await stop.wait()
             await self.application.aclose(_DRAIN_SECONDS)
 
         task = asyncio.create_task(
-            serve(_offer_writes(self.application), self._settings(), shutdown_trigger=drain), name="accord web server"
+            serve(_offer_sockets(self.application), self._settings(), shutdown_trigger=drain), name="accord web server"
         )
         stopped = asyncio.create_task(stop.wait())
         try:
@@ -171,17 +171,25 @@ class WebServer:
         return config
 
 
-def _end_closed_sockets() -> None:
-    """Hypercorn would keep a socket that its client has closed as long as an idle one, and so all descriptors be used up."""
+def _improve_sockets() -> None:
+    """Reads of Hypercorn are made cheaper (`server_socket`), and it ends sockets that their clients have closed.
+
+    It would keep them as long as idle ones, and so all descriptors be used up.
+    """
+    from accord.transports.server_socket import ServerSocket  # noqa: PLC0415  # of an extra
+
     module = import_module("hypercorn.asyncio.run")
     server: Any = module.TCPServer
     updated = import_module("hypercorn.events").Updated
-    if hasattr(server, "ends_closed_sockets"):
+    if hasattr(server, "has_ended"):
         return
 
     class Server(server):
-        ends_closed_sockets = True
         has_ended = False
+
+        def __init__(self, *arguments: Any) -> None:
+            server.__init__(self, *arguments)
+            self.socket = ServerSocket(self.writer.transport)
 
         async def _read_data(self) -> None:
             try:
@@ -197,19 +205,21 @@ def _end_closed_sockets() -> None:
     module.TCPServer = Server  # type: ignore[attr-defined]
 
 
-def _offer_writes(application: WebApplication) -> Any:
-    """The application, which can write several messages of a WebSocket at once: a `send` of Hypercorn is one each."""
-    data = import_module("hypercorn.protocol.events").Data
+def _offer_sockets(application: WebApplication) -> Any:
+    """The application, which can take the socket of a WebSocket: each message takes Hypercorn several tasks and queues."""
+    web_socket_connection = import_module("hypercorn.protocol.h11").H11WSConnection
+    limit = application.limits.body_bytes
 
     async def offer(scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
         stream: Any = getattr(send, "__self__", None)
-        if scope["type"] == "websocket" and hasattr(stream, "stream_id") and hasattr(stream, "closed"):
+        protocol: Any = getattr(getattr(stream, "send", None), "__self__", None)
+        if scope["type"] == "websocket" and isinstance(getattr(protocol, "connection", None), web_socket_connection):
 
-            async def write(messages: bytes) -> None:
-                if not stream.closed:
-                    await stream.send(data(stream_id=stream.stream_id, data=messages))
+            def take_socket() -> Any:
+                stream.handshake.extensions = None  # compression costs more time than it saves
+                return protocol.send.__self__.socket.take_messages(limit)
 
-            scope.setdefault("extensions", {})[WRITE] = write
+            scope.setdefault("extensions", {})[SOCKET] = take_socket
         await application(scope, receive, send)
 
     return offer

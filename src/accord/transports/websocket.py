@@ -19,7 +19,7 @@ from accord.transports.http_messages import CONNECTION_ID, RECEIVED, RESUME, rea
 from accord.transports.installation import ExtraMissing, install_command
 from accord.transports.resumption import END, Backoff, LinkedTransport
 from accord.transports.transport import HIGH_WATER, Receiver
-from accord.transports.websocket_messages import TEXT
+from accord.transports.websocket_messages import TEXT, Message
 
 RESUME_SECONDS = 60.0
 """How long a client tries to get a connection back."""
@@ -108,10 +108,7 @@ class WebSocketTransport(LinkedTransport):
     async def _run(self, delivery: FrameDelivery) -> None:
         received = 0
         while True:
-            ended = await self._use(delivery, received)
-            if ended is None:
-                return
-            reason, may_resume = ended
+            reason, may_resume = await self._use(delivery, received)
             if not self._is_resumable or not may_resume:
                 self._lose(delivery, reason)
                 return
@@ -121,39 +118,27 @@ class WebSocketTransport(LinkedTransport):
                 self._lose(delivery, closed.reason)
                 return
 
-    async def _use(self, delivery: FrameDelivery, received: int) -> tuple[str, bool] | None:
-        """Read and write until the socket ends: why, and whether to connect again. None when this side has closed."""
-        reader = asyncio.create_task(self._read(delivery), name="accord WebSocket reader")
-        writer = asyncio.create_task(self._write(self._socket, received), name="accord WebSocket writer")
-        try:
-            await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
-            if writer.done() and writer.exception() is None and not reader.done():
-                return None
-            return await reader
-        finally:
-            for task in (reader, writer):
-                task.cancel()
-            await asyncio.gather(reader, writer, return_exceptions=True)
-
-    async def _read(self, delivery: FrameDelivery) -> tuple[str, bool]:
+    async def _use(self, delivery: FrameDelivery, received: int) -> tuple[str, bool]:
         """Deliver what comes until the socket ends: why, and whether to connect again."""
         socket, faults = self._socket, list[ValueError]()
 
-        def receive(messages: list[tuple[int, bytes]]) -> None:
+        def receive(messages: list[Message]) -> None:
             try:
                 self._receive(messages, delivery)
             except ValueError as error:
                 faults.append(error)
                 socket.transport.abort()
 
-        socket.begin(receive)
-        if delivery.is_paused:
-            socket.transport.pause_reading()
-        await socket.wait_closed()
+        try:
+            self._begin(socket, received)
+            socket.begin(receive, self._has_room)
+            await socket.wait_closed()
+        finally:
+            self._end()
         error = faults[0] if faults else socket.close_exc
         return f"the server closed the WebSocket: {error}", self._may_resume(error)
 
-    def _receive(self, messages: list[tuple[int, bytes]], delivery: FrameDelivery) -> None:
+    def _receive(self, messages: list[Message], delivery: FrameDelivery) -> None:
         frames: list[bytes] = []
         for opcode, data in messages:
             if opcode != TEXT:
@@ -166,16 +151,6 @@ class WebSocketTransport(LinkedTransport):
                 frames.append(frame.replace(b"\n", b" ") if b"\n" in frame else frame)
         if frames:
             delivery.deliver(frames)
-
-    def pause_receiving(self) -> None:
-        super().pause_receiving()
-        if self._socket is not None:
-            self._socket.transport.pause_reading()
-
-    def resume_receiving(self) -> None:
-        super().resume_receiving()
-        if self._socket is not None and not self._socket.transport.is_closing():
-            self._socket.transport.resume_reading()
 
     def _may_resume(self, error: Exception) -> bool:
         frames = [frame for frame in (getattr(error, "rcvd", None), getattr(error, "sent", None)) if frame is not None]
@@ -216,14 +191,26 @@ class WebSocketTransport(LinkedTransport):
         return received
 
     async def _close(self) -> None:
-        await self._end_tasks(self._task, _CLOSE_SECONDS)
+        was_lost, self._is_closed = self._is_closed, True
+        if self._task is not None:
+            if not was_lost:
+                await self._send_rest(self._task)
+            self._task.cancel()
+            await asyncio.wait((self._task,))
         if self._socket is not None:
             with suppress(OSError, TimeoutError, load_extra("websockets.exceptions").ConnectionClosed):
                 async with asyncio.timeout(2 * _CLOSE_SECONDS):
-                    if self._is_resumable:
-                        await self._socket.send_bytes(END)
+                    if self._is_resumable and self._socket.is_open:
+                        self._socket.write_bytes(END)
                     await self._socket.close()
         self._deliver_close()
+
+    async def _send_rest(self, task: asyncio.Task[None]) -> None:
+        """Send what waits, as long as that takes no longer than a moment; the socket may be a new one by then."""
+        self._flush()
+        flushed = asyncio.create_task(self._is_flushed.wait())
+        await asyncio.wait((flushed, task), timeout=_CLOSE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        flushed.cancel()
 
 
 def _status(refused: WebSocketRefused) -> int | None:

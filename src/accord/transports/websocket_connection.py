@@ -6,26 +6,20 @@ several are written at once. This module needs the extra `http`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
 from websockets.asyncio.client import ClientConnection
-from websockets.exceptions import PayloadTooBig, ProtocolError
-from websockets.frames import CloseCode
 from websockets.protocol import State
 
-from accord.transports.websocket_messages import BINARY, TEXT, Mask, MessageReader, write_messages
-
-try:
-    from websockets.speedups import apply_mask
-except ImportError:  # no compiled part for this machine
-    from websockets.utils import apply_mask
+from accord.transports.read_buffer import BufferedReader
+from accord.transports.websocket_messages import BINARY, TEXT, Message, MessageReader, write_messages
+from accord.transports.websocket_package import INVALID, apply_mask, close_code
 
 _HEAD_END = b"\r\n\r\n"
-_mask = cast("Mask", apply_mask)
 
 
-class MessageConnection(ClientConnection):
+class MessageConnection(ClientConnection, BufferedReader):
     """`begin` says who gets the messages; those that came before are delivered then."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
@@ -33,15 +27,42 @@ class MessageConnection(ClientConnection):
         self._reader = MessageReader(self.protocol.max_message_size, super().data_received)
         self._head = b""  # the last bytes of an incomplete response to the handshake
         self._has_head = False
-        self._early: list[tuple[int, bytes]] = []
-        self._on_messages: Callable[[list[tuple[int, bytes]]], object] = self._early.extend
+        self._early: list[Message] = []
+        self._on_messages: Callable[[list[Message]], object] = self._early.extend
+        self._on_room: Callable[[], object] | None = None
 
-    def begin(self, on_messages: Callable[[list[tuple[int, bytes]]], object]) -> None:
-        """Deliver opcodes and data to this function, which may pause the transport."""
-        self._on_messages = on_messages
+    def begin(self, on_messages: Callable[[list[Message]], object], on_room: Callable[[], object]) -> None:
+        """Deliver messages to the first function; the second is called when there is room again."""
+        self._on_messages, self._on_room = on_messages, on_room
         if self._early:
             on_messages(self._early)
             self._early = []
+
+    @property
+    def is_open(self) -> bool:
+        return self.protocol.state is State.OPEN and not self.transport.is_closing()
+
+    @property
+    def has_room(self) -> bool:
+        return not self.paused and self.is_open
+
+    def write_frames(self, frames: list[bytes]) -> None:
+        self.transport.write(write_messages(frames, TEXT, apply_mask))
+
+    def write_bytes(self, data: bytes) -> None:
+        self.transport.write(write_messages((data,), BINARY, apply_mask))
+
+    def pause_reading(self) -> None:
+        self.transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._on_room is not None:
+            self._on_room()
 
     def data_received(self, data: bytes) -> None:
         if not self._has_head:
@@ -53,27 +74,12 @@ class MessageConnection(ClientConnection):
             return
         try:
             messages = self._reader.feed(data)
-        except (PayloadTooBig, ProtocolError) as error:
-            code = CloseCode.MESSAGE_TOO_BIG if isinstance(error, PayloadTooBig) else CloseCode.PROTOCOL_ERROR
-            self.protocol.fail(code, str(error))
+        except INVALID as error:
+            self.protocol.fail(close_code(error), str(error))
             self.send_data()
             return
         if messages:
             self._on_messages(messages)
-
-    async def send_frames(self, frames: list[bytes]) -> None:
-        """Send each as a text message."""
-        await self.send_messages(frames)
-
-    async def send_messages(self, messages: Iterable[bytes], opcode: int = TEXT) -> None:
-        """Write them at once; returns when the buffer of the socket has room. ConnectionClosed after the end."""
-        if self.protocol.state is not State.OPEN:
-            raise self.close_exc
-        self.transport.write(write_messages(messages, opcode, _mask))
-        await self.drain()
-
-    async def send_bytes(self, data: bytes) -> None:
-        await self.send_messages((data,), BINARY)
 
     def _receive_head(self, data: bytes) -> bytes:
         """Pass on the response to the handshake; what follows it."""

@@ -6,8 +6,10 @@ A client masks what it sends, a server does not. Control frames are not interpre
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable
 from struct import Struct
+from typing import TypeAlias
 
 TEXT, BINARY = 1, 2
 
@@ -16,7 +18,9 @@ _MASKED = 0x80
 _CONTROL = 0x08
 _SHORT, _LONG = Struct("!BBH").pack, Struct("!BBQ").pack
 
-Mask = Callable[[bytes, bytes], bytes]
+Mask: TypeAlias = Callable[[bytes, bytes], bytes]
+Message: TypeAlias = tuple[int, bytes]
+"""Opcode and data."""
 
 
 def write_messages(messages: Iterable[bytes], opcode: int = TEXT, mask: Mask | None = None) -> bytes:
@@ -40,47 +44,49 @@ def write_messages(messages: Iterable[bytes], opcode: int = TEXT, mask: Mask | N
 
 
 class MessageReader:
-    """Reads the messages of a server. A message larger than `limit` is a PayloadTooBig, a masked one a ProtocolError.
+    """Reads the messages of a server or, with `mask`, those of a client.
 
+    A message larger than `limit` is a PayloadTooBig, one that is masked and should not be, or the reverse, a ProtocolError.
     `on_control` gets the bytes of each control frame, in its place among the others.
     """
 
-    def __init__(self, limit: int | None, on_control: Callable[[bytes], object]) -> None:
-        self._limit = limit
+    def __init__(self, limit: int | None, on_control: Callable[[bytes], object], mask: Mask | None = None) -> None:
+        self._limit = sys.maxsize if limit is None else limit
         self._on_control = on_control
-        self._pieces: list[bytes] = []
-        self._size = 0
+        self._mask = mask
+        self._rest = bytearray()  # of an incomplete frame
         self._needed = 2  # bytes before anything can be done
-        self._parts: list[bytes] = []  # of a message in several frames
+        self._parts = bytearray()  # of a message in several frames
         self._opcode = 0  # of that message
 
-    def feed(self, data: bytes) -> list[tuple[int, bytes]]:
-        """The messages that these bytes complete: opcode and data."""
-        self._size += len(data)
-        if self._pieces:
-            self._pieces.append(data)
-            if self._size < self._needed:
+    def feed(self, data: bytes) -> list[Message]:
+        """The messages that these bytes complete."""
+        if self._rest:
+            self._rest += data
+            if len(self._rest) < self._needed:
                 return []
-            data = b"".join(self._pieces)
-            self._pieces = []
-        messages: list[tuple[int, bytes]] = []
+            data = bytes(self._rest)
+            self._rest.clear()
+        messages: list[Message] = []
         position, end = 0, len(data)
         while True:
             begin, size = self._head(data, position, end)
             if begin + size > end:
                 break
-            first = data[position]
+            first, content = data[position], data[begin : begin + size]
             if first & _CONTROL:
                 self._on_control(data[position : begin + size])
-            elif first == _LAST | TEXT and not self._parts:  # nearly always
-                messages.append((TEXT, data[begin : begin + size]))
             else:
-                self._add(first, data[begin : begin + size], messages)
+                if self._mask is not None:
+                    content = self._mask(content, data[begin - 4 : begin])
+                if first == _LAST | TEXT and not self._opcode:  # nearly always
+                    messages.append((TEXT, content))
+                else:
+                    self._add(first, content, messages)
             position = begin + size
         self._needed = begin + size - position
-        self._size = end - position
-        if self._size:
-            self._pieces.append(data[position:] if position else data)
+        if position < end:
+            self._rest += memoryview(data)[position:]
         return messages
 
     def _head(self, data: bytes, position: int, end: int) -> tuple[int, int]:
@@ -88,8 +94,9 @@ class MessageReader:
         if end - position < 2:
             return position, 2
         first, size = data[position], data[position + 1]
-        if size & _MASKED or first & 0x70:
-            raise _broken_protocol("a frame is masked, or uses an extension")
+        if (size & _MASKED == 0) != (self._mask is None) or first & 0x70:
+            raise _broken_protocol("a frame is masked, is not masked, or uses an extension")
+        size &= 0x7F
         begin = position + 2
         if size > 125:
             length = 2 if size == 126 else 8
@@ -97,23 +104,23 @@ class MessageReader:
                 return begin, length
             size = int.from_bytes(data[begin : begin + length], "big")
             begin += length
-        if self._limit is not None and size + sum(map(len, self._parts)) > self._limit:
+        if size + len(self._parts) > self._limit:
             from websockets.exceptions import PayloadTooBig  # noqa: PLC0415  # of an extra
 
             raise PayloadTooBig(size, self._limit)
-        return begin, size
+        return begin if self._mask is None else begin + 4, size
 
-    def _add(self, first: int, content: bytes, messages: list[tuple[int, bytes]]) -> None:
+    def _add(self, first: int, content: bytes, messages: list[Message]) -> None:
         """One of several frames of a message, or a whole one that is not text."""
         opcode = first & 0x0F
         if (opcode == 0) == (self._opcode == 0) or opcode not in (0, TEXT, BINARY):
             raise _broken_protocol("a frame is out of place")
         self._opcode = self._opcode or opcode
-        self._parts.append(content)
+        self._parts += content
         if first & _LAST:
-            messages.append((self._opcode, b"".join(self._parts)))
+            messages.append((self._opcode, bytes(self._parts)))
             self._opcode = 0
-            self._parts = []
+            self._parts.clear()
 
 
 def _broken_protocol(reason: str) -> Exception:

@@ -7,10 +7,12 @@ whose client can resume outlives its WebSocket: another one that names it takes 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 from accord.errors import ConnectionClosed, FrameRejected
+from accord.transports.asgi_link import AsgiLink
 from accord.transports.frame_reader import FrameDelivery
 from accord.transports.framing import frame_too_long
 from accord.transports.http_messages import CONNECTION_ID, RECEIVED, RESUME, is_batch, read_messages
@@ -18,14 +20,7 @@ from accord.transports.http_server import HttpLimits, new_connection_id
 from accord.transports.resumption import END, LinkedTransport
 from accord.transports.tap import Tap, TappedReceiver
 from accord.transports.transport import HIGH_WATER, Identity, Receiver
-from accord.transports.websocket_messages import write_messages
-
-AsgiMessage: TypeAlias = MutableMapping[str, Any]
-AsgiReceive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
-AsgiSend: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
-AsgiWrite: TypeAlias = Callable[[bytes], Awaitable[None]]
-WRITE = "accord.websocket.write"
-"""An ASGI extension: a function that writes bytes to the socket of a WebSocket which is open, any number of messages."""
+from accord.transports.websocket_messages import TEXT, Message
 
 NORMAL, GOING_AWAY, PROTOCOL_ERROR, POLICY, INTERNAL_ERROR = 1000, 1001, 1002, 1008, 1011
 _NEW_SECONDS = 10.0
@@ -48,9 +43,9 @@ class WebSocketServerTransport(LinkedTransport):
         self.tap: Tap | None = None
         """Sees the frames; set before `open`."""
         self._is_resumable = is_resumable
-        self._confirm_seconds = self.limits.unread_seconds
+        self._unread_seconds = self.limits.unread_seconds
         self._opened = asyncio.Event()
-        self._link: _ServerLink | None = None
+        self._asgi_link: AsgiLink | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._close_code = NORMAL
         self._close_reason = ""
@@ -84,34 +79,53 @@ class WebSocketServerTransport(LinkedTransport):
             return False
         return self.is_resumable
 
-    async def serve(
-        self, receive: AsgiReceive, send: AsgiSend, received: int = 0, write: AsgiWrite | None = None
-    ) -> None:
+    async def serve(self, link: AsgiLink, received: int = 0) -> None:
         """Accept a WebSocket of a client that has received so many frames, and use it until it ends or is replaced."""
         await self._opened.wait()
         delivery = self._delivery
         if delivery is None or self._is_closed:
-            await send({"type": "websocket.close"})
+            await link.send({"type": "websocket.close"})
             return
-        while (previous := self._link) is not None:
+        while (previous := self._asgi_link) is not None:
             await previous.end()
-            if self._link is previous:
-                self._link = None
+            self._forget(previous)
         if self._timer is not None:
             self._timer.cancel()
         self._sent.confirm(received)
-        link = self._link = _ServerLink(receive, send, write, self.limits.unread_seconds)
+        self._asgi_link = link
         try:
-            await send({"type": "websocket.accept", "headers": self._accept_headers()})
-            link.start(self._read(link, delivery), self._write_in_time(link, delivery, received))
+            await link.send({"type": "websocket.accept", "headers": self._accept_headers()})
+            self._use(link, delivery, received)
             await link.ended.wait()
         except OSError:
             pass  # gone before it began
         finally:
             await link.end()
-            if self._link is link:
-                self._link = None
+            if self._forget(link):
                 self._wait_for_another(delivery)
+
+    def _use(self, link: AsgiLink, delivery: FrameDelivery, received: int) -> None:
+        if self._received == 0:
+            seconds = self.limits.initialize_seconds
+            reason = f"no initialize within {seconds:g} s"
+            self._timer = self._loop.call_later(seconds, self._refuse, delivery, POLICY, reason)
+        link.begin(
+            partial(self._receive, link, delivery),
+            self._has_room,
+            partial(self._refuse_messages, delivery),
+            partial(self._ended, link, delivery),
+        )
+        self._begin(link, received)
+
+    def _forget(self, link: AsgiLink) -> bool:
+        """Returns whether it was the link in use."""
+        if self._asgi_link is not link:
+            return False
+        self._asgi_link = None
+        self._end()
+        if self._timer is not None:
+            self._timer.cancel()
+        return True
 
     def end_input(self, reason: str) -> None:
         """The client is not listened to any more: the turns end, answers are still sent, then it closes with 1001."""
@@ -141,64 +155,66 @@ class WebSocketServerTransport(LinkedTransport):
         elif not self._is_closed:
             self._lose(delivery, "the WebSocket ended")
 
-    async def _write_in_time(self, link: _ServerLink, delivery: FrameDelivery, received: int) -> None:
-        try:
-            await self._write(link, received)
-        except TimeoutError:
-            self._lose(delivery, f"the client has not read for {self.limits.unread_seconds:g} s")
-            link.ended.set()
+    def _not_read(self) -> None:
+        if self._delivery is not None:
+            self._lose(self._delivery, f"the client has not read for {self.limits.unread_seconds:g} s")
+        if self._asgi_link is not None:
+            self._asgi_link.ended.set()
 
-    async def _read(self, link: _ServerLink, delivery: FrameDelivery) -> None:
+    def _ended(self, link: AsgiLink, delivery: FrameDelivery, code: int) -> None:
+        """The WebSocket has ended."""
         reason = "the client closed the WebSocket"
-        try:
-            if not await self._read_frames(link, delivery):
-                return
-        except TimeoutError:
-            self._refuse(delivery, POLICY, f"no initialize within {self.limits.initialize_seconds:g} s")
-            return
-        except (OSError, ValueError) as error:
-            reason = f"the WebSocket failed: {error}"
-        if not self._is_resumable or link.is_final:
+        if not self._is_resumable or link.is_final or code not in _CUT:
             self._lose(delivery, reason)
         link.ended.set()
 
-    async def _read_frames(self, link: _ServerLink, delivery: FrameDelivery) -> bool:
-        """Deliver frames until the WebSocket ends; returns False if this side ends it."""
-        async with asyncio.timeout(self.limits.initialize_seconds if self._received == 0 else None):
-            frame = await self._next_frame(link)
-        if frame is not None and self._received == 0 and not _is_initialize(frame):
-            self._refuse(delivery, PROTOCOL_ERROR, "the first message must be an initialize request")
-            return False
-        while frame is not None:
-            self._frame_received(len(frame))
-            self._deliver(delivery, frame)
-            if delivery.is_paused:
-                await self._room.wait()
-            frame = await self._next_frame(link)
-        return True
-
-    async def _next_frame(self, link: _ServerLink) -> bytes | None:
-        """The next text message; None at the end."""
-        while True:
-            message = await link.receive()
-            if message["type"] == "websocket.disconnect":
-                link.is_final = link.is_final or message.get("code", NORMAL) not in _CUT
-                return None
-            text, data = message.get("text"), message.get("bytes")
-            if text is not None:
-                return text.encode(errors="surrogatepass")
-            if data == END:
+    def _receive(self, link: AsgiLink, delivery: FrameDelivery, messages: list[Message]) -> None:
+        frames: list[bytes] = []
+        for opcode, data in messages:
+            if opcode == TEXT:
+                if self._received == 0 and not self._is_first(delivery, data):
+                    return
+                self._frame_received(len(data))
+                self._add_frame(delivery, data, frames)
+            elif data == END:
                 link.is_final = True
-            elif data is not None:
-                self._bytes_received(data)
+            else:
+                try:
+                    self._bytes_received(data)
+                except ValueError as error:
+                    self._lose(delivery, f"the WebSocket failed: {error}")
+                    link.ended.set()
+                    return
+        if frames:
+            delivery.deliver(frames)
 
-    def _deliver(self, delivery: FrameDelivery, frame: bytes) -> None:
+    def _is_first(self, delivery: FrameDelivery, frame: bytes) -> bool:
+        if self._timer is not None:
+            self._timer.cancel()
+        if _is_initialize(frame):
+            return True
+        self._refuse(delivery, PROTOCOL_ERROR, "the first message must be an initialize request")
+        return False
+
+    def _add_frame(self, delivery: FrameDelivery, frame: bytes, frames: list[bytes]) -> None:
+        """Append a frame to those that are delivered together; a refusal is delivered after those before it."""
+        refused = None
         if len(frame) > self.limits.body_bytes:
-            delivery.deliver(frame_too_long(self.limits.body_bytes))
+            refused = frame_too_long(self.limits.body_bytes)
         elif is_batch(frame) and not self.batches_allowed():
-            delivery.deliver(FrameRejected("this version of the protocol has no batches", -32600))
+            refused = FrameRejected("this version of the protocol has no batches", -32600)
         elif frame := frame.strip():
-            delivery.deliver([frame.replace(b"\n", b" ") if b"\n" in frame else frame])
+            frames.append(frame.replace(b"\n", b" ") if b"\n" in frame else frame)
+        if refused is not None:
+            if frames:
+                delivery.deliver(frames.copy())
+                frames.clear()
+            delivery.deliver(refused)
+
+    def _refuse_messages(self, delivery: FrameDelivery, code: int, reason: str) -> None:
+        self._close_code, self._close_reason = code, reason
+        self._end()
+        delivery.lose(ConnectionClosed(f"the WebSocket failed: {reason}"))
 
     def _refuse(self, delivery: FrameDelivery, code: int, reason: str) -> None:
         self._close_code, self._close_reason = code, reason
@@ -207,83 +223,27 @@ class WebSocketServerTransport(LinkedTransport):
     async def _close(self) -> None:
         was_lost, self._is_closed = self._is_closed, True
         self._opened.set()
-        self._room.set()
-        self._wake.set()
         if self._timer is not None:
             self._timer.cancel()
-        link = self._link
+        link = self._asgi_link
         if link is not None:
             if not was_lost:
-                await link.flush(self.limits.close_seconds)
+                await self._send_rest()
             await link.stop()
             if not was_lost:
-                await self._send_close(link)
+                farewell = END if self._is_resumable else None
+                await link.close(self._close_code, self._close_reason, self.limits.close_seconds, farewell)
             link.ended.set()
         self._deliver_close()
 
-    async def _send_close(self, link: _ServerLink) -> None:
-        message = {"type": "websocket.close", "code": self._close_code, "reason": self._close_reason[:120]}
-        try:
+    async def _send_rest(self) -> None:
+        """Send what waits, as long as that takes no longer than it may."""
+        if self._link is None:
+            return
+        self._flush()
+        with suppress(TimeoutError):
             async with asyncio.timeout(self.limits.close_seconds):
-                if self._is_resumable:
-                    await link.send_bytes(END)
-                await link.send(message)
-        except (OSError, TimeoutError):
-            pass
-
-
-class _ServerLink:
-    """A WebSocket with the tasks that use it. `is_final` says that its client will not come back."""
-
-    def __init__(
-        self, receive: AsgiReceive, send: AsgiSend, write: AsgiWrite | None, seconds: float | None = None
-    ) -> None:
-        self.receive = receive
-        self.send = send
-        self._write = write
-        self._seconds = seconds
-        self.ended = asyncio.Event()
-        self.is_final = False
-        self._tasks: list[asyncio.Task[None]] = []
-
-    def start(self, *work: Any) -> None:
-        self._tasks = [asyncio.create_task(each, name="accord WebSocket") for each in work]
-        self._tasks[-1].add_done_callback(_read_error)  # a write that fails: the reader tells
-
-    async def send_frames(self, frames: list[bytes]) -> None:
-        """Send each as a text message; TimeoutError if the client does not take them in time."""
-        async with asyncio.timeout(self._seconds):
-            if self._write is not None:
-                await self._write(write_messages(frames))
-                return
-            for frame in frames:
-                await self.send({"type": "websocket.send", "text": frame.decode()})
-
-    async def send_bytes(self, data: bytes) -> None:
-        await self.send({"type": "websocket.send", "bytes": data})
-
-    async def flush(self, seconds: float) -> None:
-        """Wait until everything is written, as long as this takes no longer."""
-        if self._tasks:
-            await asyncio.wait(self._tasks[-1:], timeout=seconds)
-
-    async def stop(self) -> None:
-        """End its tasks; the WebSocket stays open."""
-        tasks = [task for task in self._tasks if task is not asyncio.current_task()]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-
-    async def end(self) -> None:
-        """Use it no more."""
-        self.ended.set()
-        await self.stop()
-
-
-def _read_error(task: asyncio.Task[None]) -> None:
-    if not task.cancelled():
-        task.exception()
+                await self._is_flushed.wait()
 
 
 def _is_initialize(frame: bytes) -> bool:

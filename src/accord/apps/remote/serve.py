@@ -23,11 +23,11 @@ from accord.relay.process_pool import MIB, RelayLimits
 from accord.relay.router import ConnectionProcesses, Router
 from accord.relay.session_records import SessionOwners
 from accord.relay.status import Snapshot
+from accord.transports.asgi_link import AsgiMessage, AsgiReceive, AsgiSend
 from accord.transports.http_application import HttpApplication
 from accord.transports.http_request import HttpRequest
 from accord.transports.http_server import HttpLimits
 from accord.transports.spawn import find_program
-from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
