@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, getproxies, proxy_bypass
 
 from accord.transports.http_response import ResponseReader
+from accord.transports.streams import BufferedReader
 
 _HIGH_WATER = 256 * 1024
 _IDLE_SECONDS = 10.0
@@ -223,7 +224,7 @@ class PlainResponse(ResponseReader):
             self._transport.pause_reading()
 
 
-class _Connection(asyncio.Protocol):
+class _Connection(BufferedReader):
     """A socket for one request after the other."""
 
     def __init__(self) -> None:

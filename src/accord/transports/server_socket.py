@@ -9,12 +9,19 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from websockets.exceptions import ProtocolError
+from websockets.exceptions import PayloadTooBig, ProtocolError
 
 from accord.transports.asgi_link import OnInvalid, OnMessages, OnRoom
-from accord.transports.read_buffer import BufferedReader
-from accord.transports.websocket_messages import BINARY, TEXT, MessageReader, write_messages
-from accord.transports.websocket_package import INVALID, apply_mask, close_code
+from accord.transports.streams import BufferedReader
+from accord.transports.websocket_messages import (
+    BINARY,
+    INVALID_DATA,
+    TEXT,
+    MessageReader,
+    close_code,
+    load_mask,
+    write_messages,
+)
 
 _CLOSE, _PING, _PONG = 0x88, 0x89, 0x8A  # each with the bit that it is the last frame
 _PONG_OPCODE = _PONG & 0x0F
@@ -71,7 +78,8 @@ class MessageSocket:
         """Set when the client sends nothing more."""
         self._transport = transport
         self._pass_on = pass_on
-        self._reader = MessageReader(limit, self._receive_control, apply_mask)
+        self._mask = load_mask()
+        self._reader = MessageReader(limit, self._receive_control, self._mask)
         self._can_write = True
         self._is_over = False
         self._is_refused = False
@@ -124,9 +132,10 @@ class MessageSocket:
             for opcode, content in messages:
                 if opcode == TEXT and not content.isascii():
                     content.decode()
-        except INVALID as error:
-            self._is_over = self._is_refused = True
-            self._on_invalid(close_code(error), str(error))
+        except UnicodeDecodeError:
+            self._refuse(INVALID_DATA, "a text message is not UTF-8")
+        except (PayloadTooBig, ProtocolError) as error:
+            self._refuse(close_code(error), str(error))
         else:
             if messages:
                 self._on_messages(messages)
@@ -141,6 +150,10 @@ class MessageSocket:
             self._ping = None
         self._on_room()
 
+    def _refuse(self, code: int, reason: str) -> None:
+        self._is_over = self._is_refused = True
+        self._on_invalid(code, reason)
+
     def _receive_control(self, frame: bytes) -> None:
         if self._is_over:
             return
@@ -150,7 +163,7 @@ class MessageSocket:
             self._is_over = True
             self._pass_on(frame)
         elif frame[0] == _PING:
-            data = apply_mask(frame[_CONTROL_HEAD:], frame[2:_CONTROL_HEAD])
+            data = self._mask(frame[_CONTROL_HEAD:], frame[2:_CONTROL_HEAD])
             if self._can_write:
                 self._write_pong(data)
             else:

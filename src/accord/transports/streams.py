@@ -1,6 +1,6 @@
 """Reads and writes a descriptor through the event loop, without changing an open file description that is shared.
 
-Readers and writers own their descriptor and close it. asyncio's pipe transports are not used: they make the description
+`BufferedReader` is for sockets that asyncio reads. Readers and writers own their descriptor and close it. asyncio's pipe transports are not used: they make the description
 non-blocking for every process that has it, and their read buffer is so large that each small message costs a mapping
 and unmapping of memory.
 """
@@ -20,6 +20,7 @@ Descriptor: TypeAlias = int | socket.socket
 OnBytes: TypeAlias = Callable[[bytes], None]
 OnEnd: TypeAlias = Callable[[OSError | None], None]
 
+_SMALL_CHUNK = 4 * 1024
 # Below the size from which malloc maps memory; the larger one is for streams that fill the smaller one.
 _CHUNK = 64 * 1024
 _LARGE_CHUNK = 256 * 1024
@@ -49,6 +50,31 @@ class ByteWriter(Protocol):
     def close(self) -> None:
         """Close now."""
         ...
+
+
+class BufferedReader(asyncio.BufferedProtocol):
+    """A protocol that reads into its own buffer, which grows when a read fills it, and has `data_received` as others have.
+
+    For asyncio.Protocol a read takes memory that is mapped and unmapped each time: half of a round trip over TCP.
+    """
+
+    _buffer = memoryview(b"")
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer or self._renew(_SMALL_CHUNK)
+
+    def buffer_updated(self, nbytes: int) -> None:
+        data = bytes(self._buffer[:nbytes])
+        if nbytes == _SMALL_CHUNK == len(self._buffer):
+            self._renew(_CHUNK)
+        self.data_received(data)
+
+    def data_received(self, data: bytes) -> None:
+        raise NotImplementedError
+
+    def _renew(self, size: int) -> memoryview:
+        self._buffer = memoryview(bytearray(size))
+        return self._buffer
 
 
 def is_hung_up(descriptor: Descriptor) -> bool:

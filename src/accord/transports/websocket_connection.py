@@ -10,11 +10,20 @@ from collections.abc import Callable
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import PayloadTooBig, ProtocolError
+from websockets.frames import CloseCode
 from websockets.protocol import State
 
-from accord.transports.read_buffer import BufferedReader
-from accord.transports.websocket_messages import BINARY, TEXT, Message, MessageReader, write_messages
-from accord.transports.websocket_package import INVALID, apply_mask, close_code
+from accord.transports.streams import BufferedReader
+from accord.transports.websocket_messages import (
+    BINARY,
+    TEXT,
+    Message,
+    MessageReader,
+    close_code,
+    load_mask,
+    write_messages,
+)
 
 _HEAD_END = b"\r\n\r\n"
 
@@ -25,6 +34,7 @@ class MessageConnection(ClientConnection, BufferedReader):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self._reader = MessageReader(self.protocol.max_message_size, super().data_received)
+        self._mask = load_mask()
         self._head = b""  # the last bytes of an incomplete response to the handshake
         self._has_head = False
         self._early: list[Message] = []
@@ -47,10 +57,10 @@ class MessageConnection(ClientConnection, BufferedReader):
         return not self.paused and self.is_open
 
     def write_frames(self, frames: list[bytes]) -> None:
-        self.transport.write(write_messages(frames, TEXT, apply_mask))
+        self.transport.write(write_messages(frames, TEXT, self._mask))
 
     def write_bytes(self, data: bytes) -> None:
-        self.transport.write(write_messages((data,), BINARY, apply_mask))
+        self.transport.write(write_messages((data,), BINARY, self._mask))
 
     def pause_reading(self) -> None:
         self.transport.pause_reading()
@@ -74,8 +84,8 @@ class MessageConnection(ClientConnection, BufferedReader):
             return
         try:
             messages = self._reader.feed(data)
-        except INVALID as error:
-            self.protocol.fail(close_code(error), str(error))
+        except (PayloadTooBig, ProtocolError) as error:
+            self.protocol.fail(CloseCode(close_code(error)), str(error))
             self.send_data()
             return
         if messages:

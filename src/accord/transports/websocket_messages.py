@@ -8,10 +8,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from struct import Struct
 from typing import TypeAlias
 
 TEXT, BINARY = 1, 2
+
+INVALID_DATA = 1007
+_PROTOCOL_ERROR, _TOO_BIG = 1002, 1009
 
 _LAST = 0x80
 _MASKED = 0x80
@@ -21,6 +25,22 @@ _SHORT, _LONG = Struct("!BBH").pack, Struct("!BBQ").pack
 Mask: TypeAlias = Callable[[bytes, bytes], bytes]
 Message: TypeAlias = tuple[int, bytes]
 """Opcode and data."""
+
+
+def load_mask() -> Mask:
+    """The function of the package `websockets`, which is of an extra."""
+    try:
+        module = import_module("websockets.speedups")
+    except ImportError:  # no compiled part for this machine
+        module = import_module("websockets.utils")
+    return module.apply_mask
+
+
+def close_code(error: Exception) -> int:
+    """The code to close with after an error of MessageReader."""
+    from websockets.exceptions import PayloadTooBig  # noqa: PLC0415  # of an extra
+
+    return _TOO_BIG if isinstance(error, PayloadTooBig) else _PROTOCOL_ERROR
 
 
 def write_messages(messages: Iterable[bytes], opcode: int = TEXT, mask: Mask | None = None) -> bytes:
