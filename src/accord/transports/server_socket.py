@@ -1,4 +1,4 @@
-"""The sockets of Hypercorn: reads are cheaper, and the messages of a WebSocket take a shorter way.
+"""The sockets of Hypercorn: reads and waits are cheaper, and the messages of a WebSocket take a shorter way.
 
 Hypercorn makes the handshake and the end. Between them, all that one read brings is delivered at once, without the tasks
 and queues of Hypercorn, and messages are written at once. This module needs the extra `http`.
@@ -7,8 +7,11 @@ and queues of Hypercorn, and messages are written at once. This module needs the
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from contextlib import suppress
+from typing import Any, cast
 
+from hypercorn.asyncio.tcp_server import TCPServer
+from hypercorn.events import Event, RawData, Updated
 from websockets.exceptions import PayloadTooBig, ProtocolError
 
 from accord.transports.asgi_link import OnInvalid, OnMessages, OnRoom
@@ -27,6 +30,52 @@ _CLOSE, _PING, _PONG = 0x88, 0x89, 0x8A  # each with the bit that it is the last
 _PONG_OPCODE = _PONG & 0x0F
 _CONTROL_HEAD = 6  # with the mask
 _CONTROL_SIZE = 125
+
+
+class Server(TCPServer):
+    """Serves one socket, as Hypercorn does, but for its waits.
+
+    It would begin one with two tasks after each request, and keep a socket that its client has closed as long as an idle
+    one, so that all descriptors could be used up.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.socket = ServerSocket(cast("asyncio.Transport", self.writer.transport))
+        self._idle_since: float | None = self.loop.time()
+        self._is_waiting = False
+        self._has_ended = False
+
+    async def _read_data(self) -> None:
+        try:
+            await super()._read_data()
+        finally:
+            self._has_ended = True
+            await self.idle_task.stop()
+
+    async def protocol_send(self, event: Event) -> None:
+        if isinstance(event, Updated):
+            self._idle_since = self.loop.time() if event.idle else None
+            if event.idle and not self._has_ended and not self._is_waiting:
+                await cast("Any", self.idle_task).restart(self._task_group, self._idle_timeout)
+        elif not isinstance(event, RawData) or event.data:
+            await super().protocol_send(event)
+
+    async def _idle_timeout(self) -> None:
+        """End the socket when it is idle for too long, or the server stops. One wait is for several idle times."""
+        self._is_waiting = True
+        try:
+            while self._idle_since is not None:
+                begun = self._idle_since
+                with suppress(TimeoutError):
+                    async with asyncio.timeout_at(begun + self.config.keep_alive_timeout):
+                        await self.context.terminated.wait()
+                if self._idle_since == begun or self.context.terminated.is_set():
+                    break
+            if self._idle_since is not None:
+                await asyncio.shield(self._initiate_server_close())
+        finally:
+            self._is_waiting = False
 
 
 class ServerSocket(BufferedReader, asyncio.Protocol):

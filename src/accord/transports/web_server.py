@@ -128,7 +128,7 @@ class WebServer:
     async def serve(self, stop: asyncio.Event) -> None:
         """Serve until `stop` is set, then end all connections and return in bounded time."""
         serve: Any = import_module("hypercorn.asyncio").serve  # an extra
-        _improve_sockets()
+        import_module("hypercorn.asyncio.run").TCPServer = import_module("accord.transports.server_socket").Server  # type: ignore[attr-defined]  # which serves each socket
 
         async def drain() -> None:
             await stop.wait()
@@ -169,40 +169,6 @@ class WebServer:
         config.websocket_ping_interval = None  # its pings outlive the WebSocket, and nothing waits for the pongs
         config.backlog = _BACKLOG
         return config
-
-
-def _improve_sockets() -> None:
-    """Reads of Hypercorn are made cheaper (`server_socket`), and it ends sockets that their clients have closed.
-
-    It would keep them as long as idle ones, and so all descriptors be used up.
-    """
-    from accord.transports.server_socket import ServerSocket  # noqa: PLC0415  # of an extra
-
-    module = import_module("hypercorn.asyncio.run")
-    server: Any = module.TCPServer
-    updated = import_module("hypercorn.events").Updated
-    if hasattr(server, "has_ended"):
-        return
-
-    class Server(server):
-        has_ended = False
-
-        def __init__(self, *arguments: Any) -> None:
-            server.__init__(self, *arguments)
-            self.socket = ServerSocket(self.writer.transport)
-
-        async def _read_data(self) -> None:
-            try:
-                await server._read_data(self)  # noqa: SLF001  # as super() would, which has no type here
-            finally:
-                self.has_ended = True
-                await self.idle_task.stop()
-
-        async def protocol_send(self, event: Any) -> None:
-            if not (self.has_ended and isinstance(event, updated)):  # which would begin another wait
-                await server.protocol_send(self, event)
-
-    module.TCPServer = Server  # type: ignore[attr-defined]
 
 
 def _offer_sockets(application: WebApplication) -> Any:
