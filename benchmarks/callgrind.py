@@ -25,12 +25,12 @@ _COLLECTOR = "gc_collect"
 KEPT = (
     *("Fut", "Task", "_asy", "fut", "task", "enter_task", "leave_task", "swap_c", "call_soon"),
     _COLLECTOR,
-    *("epoll_", "read", "write"),
+    *("epoll_", "read", "write", "recv", "send"),
     *("__pyx_", "uv_"),
     *("_start", "_dl_", "__libc_start"),
 )
 _OWN_OBJECTS = ("_asyncio.", "uvloop/")
-_SYSTEM_CALLS = ("epoll_wait", "epoll_pwait", "read", "write", "writev")
+_SYSTEM_CALLS = ("epoll_wait", "epoll_pwait", "read", "write", "writev", "recv", "send")
 _FIRST = string.ascii_letters + "_"
 _NEXT = _FIRST + string.digits + ".@:"
 

@@ -26,6 +26,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         ":_asyncio.",
     ),
     "the rest of asyncio": ("/asyncio/", "/selectors.py"),
+    "Hypercorn and its parsers": ("/hypercorn/", "/h11/", "/wsproto/", "/h2/"),
+    "websockets and httpx": ("/websockets/", "/httpx2/", "/httpcore2/"),
     "uvloop": ("/uvloop/", ":loop."),
     "the measured programs": ("/benchmarks/",),
 }

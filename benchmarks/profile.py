@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -36,8 +37,8 @@ _EVENTS = {
     "tasks created": ("_asyncio_Task___init__:",),
     "task steps": ("task_step_impl:",),
     "epoll_wait": ("epoll_wait:", "epoll_pwait:"),
-    "read": ("read:libc",),
-    "write": ("write:libc", "writev:libc"),
+    "read": ("read:libc", "recv:libc"),
+    "write": ("write:libc", "writev:libc", "send:libc"),
 }
 _SHOWN_FUNCTIONS = 30
 
@@ -61,6 +62,10 @@ class Profile:
     readings_of: int
     """The readings of the run without valgrind are for so many operations."""
     cpus: Cpus = Cpus.TWO
+
+
+def _remote_round_trips(transport: str, count: int) -> list[str]:
+    return ["round-trips", f"--count={count}", f"--transport={transport}"]
 
 
 def _in_flight(count: int) -> list[str]:
@@ -92,6 +97,19 @@ PROFILES = {
         1,
         Cpus.ONE,
     ),
+    **{
+        f"{transport.lower()}-round-trip": Profile(
+            f"One round trip over {transport}, standard event loop",
+            "round trip",
+            "accord_client",
+            partial(_remote_round_trips, transport.lower()),
+            (100, 1_100),
+            5_000,
+            1,
+            Cpus.ONE,
+        )
+        for transport in ("HTTP", "WebSocket")
+    },
     "in-flight": Profile(
         "1,000 requests in flight, per request", "request", "accord_client", _in_flight, (1_000, 5_000), 20_000, 1_000
     ),
