@@ -145,6 +145,21 @@ async def test_a_head_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatc
         assert await asyncio.wait_for(reader.read(), 30) == b""
 
 
+async def test_a_socket_ends_when_it_is_idle_after_requests_but_not_while_one_is_open(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(web_server, "_IDLE_SECONDS", 0.3)
+    app = new_app(body_seconds=1.0)
+    request = b"DELETE /acp HTTP/1.1\r\n" + HOST + b"content-length: 0\r\n\r\n"
+    async with served(app) as url, raw_socket(url) as (reader, writer), raw_socket(url) as (slow_reader, slow_writer):
+        slow_writer.write(b"POST /acp HTTP/1.1\r\n" + HOST + JSON + b"content-length: 1000\r\n\r\n{")
+        for _ in range(3):
+            writer.write(request)
+            status, headers = await asyncio.wait_for(head(reader), 30)
+            await reader.readexactly(int(headers["content-length"]))
+            assert status == 400
+        assert await asyncio.wait_for(reader.read(), 30) == b""
+        assert (await asyncio.wait_for(head(slow_reader), 30))[0] == 408
+
+
 async def test_a_stream_that_is_never_read_ends_and_others_are_served():
     app = new_app(unread_seconds=0.4, close_seconds=0.2)
     async with served(app) as url, raw_socket(url) as (reader, writer), raw_socket(url) as (events, asking):
