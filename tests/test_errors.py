@@ -17,6 +17,7 @@ from accord.errors import (
     ConnectionClosed,
     DeadlineExceeded,
     Denied,
+    ExtraMissing,
     FrameRejected,
     InternalError,
     InvalidParams,
@@ -61,6 +62,7 @@ ERRORS = [
     FrameRejected("it is longer than 67108864 bytes"),
     Malformed("$.update.content", "Expected `object`, got `str`"),
     NotContent("int"),
+    ExtraMissing("needs the extra `http`"),
     Unencodable("What session/update carries", "a set has no JSON form"),
 ]
 

@@ -142,7 +142,6 @@ def _told(error: Exception) -> str:
 
 
 def _is_for_the_user(error: Exception) -> bool:
-    from accord.errors import AccordError  # noqa: PLC0415
-    from accord.transports.installation import ExtraMissing  # noqa: PLC0415  # only for an error
+    from accord.errors import AccordError  # noqa: PLC0415  # only for an error
 
-    return isinstance(error, AccordError | OSError | ExtraMissing)
+    return isinstance(error, AccordError | OSError)

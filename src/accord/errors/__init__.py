@@ -8,6 +8,7 @@
     ├─ Malformed                a payload does not match its type; says where
     ├─ Unencodable              an outgoing payload cannot be written as JSON
     ├─ NotContent               neither a string nor a content block; a TypeError as well
+    ├─ ExtraMissing             an extra is not installed; says how to add it; an ImportError as well
     ├─ TurnStopped              an agent ends its turn early; not a failure
     ├─ StoreFailed              the store failed; says which store, and why
     │  ├─ StoreClosed           the store was closed, before the call or during it

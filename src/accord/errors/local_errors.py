@@ -13,6 +13,7 @@ __all__ = [
     "CheckpointFailed",
     "ConnectionClosed",
     "DeadlineExceeded",
+    "ExtraMissing",
     "FrameRejected",
     "JournalUnreadable",
     "Malformed",
@@ -150,6 +151,10 @@ class NotContent(AccordError, TypeError):
 
     def __str__(self) -> str:
         return f"expected a string or a content block, not {self.kind}"
+
+
+class ExtraMissing(AccordError, ImportError):
+    """A package of an extra is not installed; the message says how to add it."""
 
 
 class TurnStopped(AccordError):

@@ -24,10 +24,6 @@ def program_command() -> str:
     return _word(script) if script.is_file() else f"{_word(Path(sys.executable))} -m accord"
 
 
-class ExtraMissing(ImportError):  # noqa: N818  # exceptions are facts, not "errors"
-    """A package of an extra is not installed; the message says how to add it."""
-
-
 def install_command(extras: str) -> str:
     """The command that adds extras, such as `http` or `coder,local`. It needs no index that has accord, which is installed."""
     wanted = f"'accord[{extras}]'"

@@ -19,9 +19,10 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from accord.errors import ExtraMissing
 from accord.transports.asgi_link import SOCKET, AsgiMessage, AsgiReceive, AsgiSend
 from accord.transports.http_server import HttpLimits
-from accord.transports.installation import ExtraMissing, install_command
+from accord.transports.installation import install_command
 
 log = logging.getLogger("accord.http")
 

@@ -12,11 +12,11 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from accord.errors import ConnectionClosed
+from accord.errors import ConnectionClosed, ExtraMissing
 from accord.transports.frame_reader import FrameDelivery
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.http_messages import CONNECTION_ID, RECEIVED, RESUME, read_number
-from accord.transports.installation import ExtraMissing, install_command
+from accord.transports.installation import install_command
 from accord.transports.resumption import END, Backoff, LinkedTransport
 from accord.transports.transport import HIGH_WATER, Receiver
 from accord.transports.websocket_messages import TEXT, Message

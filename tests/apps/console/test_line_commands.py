@@ -211,5 +211,7 @@ async def test_undo_says_that_checkpoints_are_turned_off(project, monkeypatch):
     monkeypatch.setenv("ACCORD_CHECKPOINTS", "false")
     async with program(_writer(project)) as command, plainly(command, cwd=project) as (terminal, accord):
         await prompted(terminal, "/undo")
-        await terminal.sees("Checkpoints are turned off: set checkpoints = true in config.toml, or ACCORD_CHECKPOINTS=true.")
+        await terminal.sees(
+            "Checkpoints are turned off: set checkpoints = true in config.toml, or ACCORD_CHECKPOINTS=true."
+        )
         await left(terminal, accord)
