@@ -21,5 +21,5 @@ async def served_agent(command: list[str]) -> AsyncIterator[str]:
             raise RuntimeError(f"{command[-1]} ended before it said where it listens")
         yield words[-1]
     finally:
-        server.send_signal(signal.SIGHUP)  # ends it at once, but lets valgrind write its counts
+        server.send_signal(signal.SIGUSR1)  # ends it at once, but lets valgrind write its counts
         await server.wait()
