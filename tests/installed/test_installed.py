@@ -23,6 +23,7 @@ NEEDING_EXTRAS = (
     "accord.agent.mcp.",
     "accord.apps.coder.models.",
     "accord.apps.console.screen.",
+    "accord.transports.server_socket",
     "accord.transports.websocket_connection",
 )
 MODULES_THAT_FAIL = """
@@ -96,7 +97,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Environment:
     """With the extras, as pinned for this tree."""
     directory = tmp_path_factory.mktemp("whole")
     uv = [sys.executable, "-m", "uv", "--quiet"]
-    place, wanted = directory / "venv", f"accord[console,coder] @ {wheel.as_uri()}"
+    place, wanted = directory / "venv", f"accord[console,coder,http] @ {wheel.as_uri()}"
     subprocess.run([*uv, "venv", "--python", sys.executable, str(place)], check=True)
     install = ["pip", "install", "--python", str(place / "bin" / "python"), "--constraint", str(PINNED)]
     subprocess.run([*uv, *install, wanted], check=True)
@@ -124,7 +125,7 @@ class TestTheLibraryAlone:
         assert (bare.elsewhere / "man" / "man1" / "accord-run.1").is_file()
 
     def test_explains_this_directory_without_a_screen(self, bare):
-        assert "not a language model" in bare.run("accord", "run", "/explain")
+        assert "`/help` shows what" in bare.run("accord", "run", "/explain")
 
     async def test_says_at_a_terminal_what_to_install_for_the_screen(self, bare, monkeypatch):
         monkeypatch.setenv("ACCORD_HOME", bare.variables["ACCORD_HOME"])
@@ -145,7 +146,7 @@ class TestWithTheExtras:
         assert "usage: accord [AGENT]" in whole.run("accord", "--help")
 
     def test_one_prompt_is_answered(self, whole):
-        assert "not a language model" in whole.run("accord", "run", "/explain")
+        assert "`/help` shows what" in whole.run("accord", "run", "/explain")
 
     def test_a_pipe_is_answered(self, whole):
         assert "> hi" in whole.run("accord", said="hi\n")
